@@ -36,7 +36,7 @@ it('channels lists, links and unlinks an account, and no code is logged', async 
     return stdout
   }
   try {
-    expect(await run('list')).toMatch(/^phone {9}default {7}login_required {2}20.* {2}The phone is not linked\.$/m)
+    expect(await run('list')).toMatch(/^phone {4}default {2}login_required {2}20.* {2}The phone is not linked\.$/m)
     const shown = await run('login', 'phone')
     expect(shown).toMatch(/^█+\n██ ▄▄▄▄▄ █/)
     expect(shown).toMatch(/Scan this code with the app\..*\n(.*\n)*The account default of phone is linked\.\n$/)

@@ -15,13 +15,15 @@ export async function run(
   { input = '', env = {} }: { input?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<Done> {
   const done = Promise.withResolvers<Done>()
-  const options = {
-    cwd: folder,
-    env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
-  }
-  const child = execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
+  const child = execFile(process.execPath, [program, ...args], inFolder(folder, env), (error, stdout, stderr) =>
     done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
   child.stdin?.end(input)
   return await done.promise
 }
+
+/** The options of a child process in a folder that is also its home. */
+export const inFolder = (folder: string, env: NodeJS.ProcessEnv) => ({
+  cwd: folder,
+  env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
+})

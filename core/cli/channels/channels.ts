@@ -6,6 +6,7 @@ import { drawQrCode } from '../../delivery/connections/qr-code.ts'
 import { CommandError } from '../command-error.ts'
 import { type Control, type ControlOptions, openControl } from '../control-client.ts'
 import { escapeInLine } from '../escape-for-terminal.ts'
+import { printList } from '../inspect/output.ts'
 
 interface AccountOptions extends ControlOptions {
   account?: string
@@ -15,12 +16,21 @@ type AccountLine = Omit<ConnectionState, 'since'> & { since: string }
 
 export async function listChannels({ json, ...options }: ControlOptions & { json?: boolean }): Promise<void> {
   const { accounts } = (await openControl(options).get('/api/channels')) as { accounts: AccountLine[] }
-  for (const account of accounts) process.stdout.write(`${json ? JSON.stringify(account) : describeAccount(account)}\n`)
-  if (accounts.length === 0) process.stderr.write('No channel is configured.\n')
+  await printList(
+    accounts,
+    { json },
+    {
+      noun: 'configured accounts',
+      columns: [
+        { title: 'CHANNEL', text: ({ channel }) => channel },
+        { title: 'ACCOUNT', text: ({ accountId }) => accountId },
+        { title: 'STATE', text: ({ state }) => state },
+        { title: 'SINCE', text: ({ since }) => since },
+        { title: 'REASON', text: ({ reason = '' }) => reason },
+      ],
+    },
+  )
 }
-
-const describeAccount = ({ channel, accountId, state, since, reason = '' }: AccountLine): string =>
-  escapeInLine([channel.padEnd(12), accountId.padEnd(12), state.padEnd(14), since, reason].join('  ').trimEnd())
 
 /** How often the newest code is asked for. Codes live for about 20 seconds. */
 const pollMs = 1_000

@@ -1,6 +1,7 @@
 // The command `pairing`: lists the senders that wait for approval or have it, approves one, and withdraws an approval.
 import { type ControlOptions, openControl } from '../control-client.ts'
 import { escapeInLine } from '../escape-for-terminal.ts'
+import { printList } from '../inspect/output.ts'
 
 /** One item of `GET /api/pairings`. */
 interface PairingLine {
@@ -16,8 +17,19 @@ interface PairingLine {
 
 export async function listPairings({ json, ...options }: ControlOptions & { json?: boolean }): Promise<void> {
   const { items } = (await openControl(options).get('/api/pairings')) as { items: PairingLine[] }
-  for (const item of items) process.stdout.write(json ? `${JSON.stringify(item)}\n` : `${describe(item)}\n`)
-  if (items.length === 0) process.stderr.write('No sender is waiting for approval or has it.\n')
+  await printList(
+    items,
+    { json },
+    {
+      noun: 'senders',
+      columns: [
+        { title: 'STATUS', text: ({ status }) => status },
+        { title: 'CODE', text: ({ code = '' }) => code },
+        { title: 'SENDER', text: (item) => describeSender(item) },
+        { title: 'TIME', text: ({ at, expiresAt }) => (expiresAt ? `until ${expiresAt}` : `since ${at}`) },
+      ],
+    },
+  )
 }
 
 export async function approvePairing(code: string, options: ControlOptions): Promise<void> {
@@ -39,14 +51,6 @@ export async function revokePairing(
   await openControl(options).post('/api/pairings/revoke', body)
   process.stdout.write('The approval was withdrawn.\n')
 }
-
-const describe = ({ status, code, at, expiresAt, ...who }: PairingLine): string =>
-  [
-    status.padEnd(8),
-    (code ?? '').padEnd(8),
-    describeSender(who),
-    expiresAt ? `until ${expiresAt}` : `since ${at}`,
-  ].join('  ')
 
 /** Strangers choose their names. */
 const describeSender = ({

@@ -10,7 +10,7 @@ export interface Column<Item> {
 
 export interface ListOptions {
   limit: number
-  json?: boolean
+  json?: boolean | undefined
 }
 
 interface List<Item> {
@@ -19,10 +19,10 @@ interface List<Item> {
   noun: string
 }
 
-/** Prints at most `limit` items. Notices go to standard error. */
+/** Prints at most `limit` items, or all. Notices go to standard error. */
 export async function printList<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,
-  { limit, json }: ListOptions,
+  { limit = Infinity, json }: Partial<ListOptions>,
   { columns, noun }: List<Item>,
 ): Promise<void> {
   stopAtClosedPipe()
@@ -63,11 +63,14 @@ export function colourStatus(text: string): string {
   return yellow.has(word) ? styleText('yellow', text) : text
 }
 
-/** One field per line. Fields without a value are left out. */
-export function printFields(fields: Readonly<Record<string, string | undefined>>): void {
-  const present = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')
+/** One field per line, and one line for each value of a list. Fields without a value are left out. */
+export function printFields(fields: Readonly<Record<string, string | readonly string[] | undefined>>): void {
+  const lines = Object.entries(fields).flatMap(([name, values = []]) =>
+    [values].flat().map((value) => [name, value] as const),
+  )
+  const present = lines.filter(([, value]) => value !== '')
   const width = Math.max(...present.map(([name]) => name.length))
-  for (const [name, value = ''] of present)
+  for (const [name, value] of present)
     process.stdout.write(`${styleText('dim', name.padEnd(width))}  ${colourStatus(escapeInLine(value))}\n`)
 }
 

@@ -53,10 +53,11 @@ export async function showRun(id: string, { json, ...options }: OneOptions): Pro
     'retry of': run.retryOf,
     'retried as': run.retriedAs,
     error: error && [`${error.type}: ${error.message}`, error.detail].filter(Boolean).join(' '),
+    'tool error': toolErrors.map(({ tool, message }) => `${tool}: ${message}`),
+    delivery: deliveries.map(({ channel, to, status, reason }) =>
+      [`${status} to ${to} on ${channel}`, reason].filter(Boolean).join(': '),
+    ),
   })
-  for (const { tool, message } of toolErrors) printFields({ 'tool error': `${tool}: ${message}` })
-  for (const { channel, to, status, reason } of deliveries)
-    printFields({ delivery: [`${status} to ${to} on ${channel}`, reason].filter(Boolean).join(': ') })
   if (reply !== undefined) process.stdout.write(`\n${escapeForTerminal(reply)}\n`)
 }
 

@@ -9,17 +9,17 @@ export async function printPreview(preview: CopyPreview, { json }: { json?: bool
     { title: 'TABLE', text: ({ name }: CopyPreview['tables'][number]) => name },
     { title: 'ROWS', text: ({ rows }: CopyPreview['tables'][number]) => formatCount(rows) },
   ]
-  await printList(preview.tables, { limit: Infinity }, { columns, noun: 'tables' })
+  await printList(preview.tables, {}, { columns, noun: 'tables' })
   process.stdout.write(`${describeTarget(preview)}\n`)
 }
 
 function describeTarget({ from, tables, to }: CopyPreview): string {
-  const total = formatCount(tables.reduce((sum, { rows }) => sum + rows, 0))
+  const total = tables.reduce((sum, { rows }) => sum + rows, 0)
   if (!to || (to.rows === 0 && to.copyOf === undefined))
-    return `Would copy ${total} rows of ${from}. The new store is empty. Nothing was copied.`
+    return `Would copy ${countRows(total)} of ${from}. The new store is empty. Nothing was copied.`
   return to.copyOf === undefined
-    ? `${to.location} already holds ${formatCount(to.rows)} rows; --to must be an empty database or a new file.`
-    : `${to.location} holds ${formatCount(to.rows)} rows of an unfinished copy of ${to.copyOf}. Nothing was copied.`
+    ? `${to.location} already holds ${countRows(to.rows)}; --to must be an empty database or a new file.`
+    : `${to.location} holds ${countRows(to.rows)} of an unfinished copy of ${to.copyOf}. Nothing was copied.`
 }
 
 export async function printResult({ tables, from, to }: CopyResult, { json }: { json?: boolean | undefined }) {
@@ -33,9 +33,11 @@ export async function printResult({ tables, from, to }: CopyResult, { json }: { 
     { title: 'CHECKSUM', text: (table: ComparedTable) => table.from.checksum },
     { title: 'COPY', text: (table: ComparedTable) => (table.isEqual ? 'equal' : describeDifference(table)) },
   ]
-  await printList(tables, { limit: Infinity }, { columns, noun: 'tables' })
+  await printList(tables, {}, { columns, noun: 'tables' })
 }
 
-const describeDifference = ({ to }: ComparedTable): string => `differs: ${formatCount(to.rows)} rows, ${to.checksum}`
+const describeDifference = ({ to }: ComparedTable): string => `differs: ${countRows(to.rows)}, ${to.checksum}`
+
+const countRows = (count: number): string => `${formatCount(count)} row${count === 1 ? '' : 's'}`
 
 const printJson = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`)

@@ -71,7 +71,8 @@ function splitHeader(line: string): [string, string] {
 function describeResult(result: unknown): string {
   if (result === undefined) return 'It returned nothing: the action of the mapping is used unchanged.'
   if (result === null) return 'It returned null: the request is skipped.'
-  return Array.isArray(result) ? `It returned ${result.length} actions.` : 'It returned fields of the action.'
+  if (!Array.isArray(result)) return 'It returned fields of the action.'
+  return `It returned ${result.length} action${result.length === 1 ? '' : 's'}.`
 }
 
 function showLines(lines: readonly LogLine[]): void {

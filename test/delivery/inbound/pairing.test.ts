@@ -164,7 +164,7 @@ describe('svc-gateway pairing', () => {
     await chat.say({ from: { id: 'eve', name: 'E\u001b[2Jve' } })
     const code = codeIn((await chat.holds(1))[0]!.text)
     expect(await run('list')).toMatch(
-      new RegExp(String.raw`^pending   ${code}  eve \(E\\u001b\[2Jve\) on chat-native, account default  until 20.*\n$`),
+      new RegExp(String.raw`^pending  ${code}  eve \(E\\u001b\[2Jve\) on chat-native, account default  until 20.*\n$`),
     )
     expect(await run('approve', code)).toBe('Approved: eve (E\\u001b[2Jve) on chat-native, account default\n')
     expect(await run('revoke', 'chat-native', 'eve')).toBe('The approval was withdrawn.\n')
