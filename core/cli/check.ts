@@ -1,5 +1,5 @@
 // The command `check`: prints what the plugins bring and `ok`, or all errors of the configuration.
-import { describeProblem } from '../config/config-error.ts'
+import { ConfigError, type ConfigProblem, describeProblem } from '../config/config-error.ts'
 import { readLocatedConfig } from '../config/file/read-located.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { findWarnings } from '../findings.ts'
@@ -7,22 +7,52 @@ import { type Extensions, loadExtensions, ownSource } from '../loader/registry.t
 import type { Extension } from '../plugin.ts'
 import { CommandError } from './command-error.ts'
 
-export async function check({ config, strict = false }: { config?: string; strict?: boolean }): Promise<void> {
+interface CheckOptions {
+  config?: string
+  strict?: boolean
+  json?: boolean
+}
+
+export async function check({ json, ...options }: CheckOptions): Promise<void> {
+  if (!json) return await checkConfig(options, asText)
+  try {
+    await checkConfig(options, { line() {}, warning: (warning) => printProblem('warning', warning) })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    for (const problem of error.problems) printProblem('error', problem)
+    process.exitCode = 1
+  }
+}
+
+interface Print {
+  line(text: string): void
+  warning(warning: ConfigProblem): void
+}
+
+const asText: Print = {
+  line: (text) => void process.stdout.write(`${text}\n`),
+  warning: (warning) => void process.stderr.write(`warning: ${describeProblem(warning)}\n`),
+}
+
+const printProblem = (severity: 'error' | 'warning', problem: ConfigProblem): void =>
+  void process.stdout.write(`${JSON.stringify({ severity, ...problem })}\n`)
+
+async function checkConfig({ config, strict = false }: CheckOptions, print: Print): Promise<void> {
   const document = readLocatedConfig(config)
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
   try {
     // Reported first, because the sections of rejected extensions are unknown keys.
     for (const problem of extensions.problems) process.stderr.write(`${problem}\n`)
-    for (const line of describePlugins(extensions)) process.stdout.write(`${line}\n`)
+    for (const line of describePlugins(extensions)) print.line(line)
     const warnings = await findWarnings(resolveConfig(document, extensions), { extensions })
-    for (const warning of warnings) warn(describeProblem(warning))
+    for (const warning of warnings) print.warning(warning)
     const count = warnings.length
     if (extensions.problems.length > 0) throw new CommandError('A plugin cannot be used; see above.')
     if (strict && count > 0)
       throw new CommandError(
         `There ${count === 1 ? 'is 1 warning' : `are ${count} warnings`}, and --strict allows none.`,
       )
-    process.stdout.write('ok\n')
+    print.line('ok')
   } finally {
     extensions.close()
   }
@@ -44,7 +74,5 @@ function describeExtension(extension: Extension): string {
   const tools = extension.tools?.map((tool) => tool.name).join(' ')
   return `toolset ${name} (${[tools, extension.open && 'more when it is opened'].filter(Boolean).join(', ')})`
 }
-
-const warn = (text: string): void => void process.stderr.write(`warning: ${text}\n`)
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }

@@ -187,6 +187,26 @@ describe('svc-gateway check', () => {
     expect(stderr).toMatch(/\n.* has a problem:\n {2}line 1: channels\.pager is not /)
   })
 
+  it('prints errors and warnings as JSON lines with --json', async () => {
+    const folder = temporaryFolder()
+    const check = async (config: string) => {
+      writeFileSync(join(folder, 'gateway.json5'), config, { mode: 0o600 })
+      const { code, stdout, stderr } = await run(folder, ['check', '--json'])
+      const lines = stdout.split('\n').filter(Boolean)
+      return { code, stderr, lines: lines.map((line) => JSON.parse(line) as unknown) }
+    }
+    expect(await check('{ logg: {} }')).toMatchObject({
+      code: 1,
+      stderr: '',
+      lines: [{ severity: 'error', path: 'logg', line: 1 }],
+    })
+    expect(await check("{ hooks: { enabled: true, token: 'short' } }")).toMatchObject({
+      code: 0,
+      stderr: '',
+      lines: [{ severity: 'warning', path: 'hooks.token', code: 'token_short' }],
+    })
+  })
+
   it('explains how to create a configuration if there is none', async () => {
     const { code, stderr } = await run(temporaryFolder(), ['check'])
     expect([code, stderr]).toEqual([

@@ -33,6 +33,7 @@ export function registerCheck(program: Command): void {
       'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
     )
     .option('--strict', 'also exit with 1 for a warning')
+    .option('--json', 'one JSON object per error or warning; nothing if there is none')
     .action(async (options) => (await import('../check.ts')).check(options))
   addExamples(command, 'check --config /etc/svc-gateway/gateway.json5 --strict')
 }
