@@ -45,10 +45,24 @@ function compileTypes(): void {
  * What every start needs: loading their 1,000 small files one by one takes longer than everything else. All other
  * packages are loaded when first needed and stay outside of the bundle.
  */
-const bundledPackages = ['close-with-grace', 'commander', 'fastify', 'fastify-plugin', 'json5', 'pino', 'typebox']
+const bundledPackages = [
+  'cli-progress',
+  'close-with-grace',
+  'commander',
+  'fastify',
+  'fastify-plugin',
+  'json5',
+  'pino',
+  'typebox',
+]
 
-/** Packages that some commands need without Fastify. */
-const ownChunks = ['commander', 'json5', 'typebox']
+/** Packages that some commands need without Fastify, with what they need themselves. */
+const ownChunks: Readonly<Record<string, string>> = {
+  'cli-progress': 'cli-progress|string-width|strip-ansi|ansi-regex|emoji-regex|is-fullwidth-code-point',
+  commander: 'commander',
+  json5: 'json5',
+  typebox: 'typebox',
+}
 
 /** All chunks are at the root of dist/: worker threads find their entry files beside the chunk that starts them. */
 async function bundleGateway(): Promise<string[]> {
@@ -58,6 +72,7 @@ async function bundleGateway(): Promise<string[]> {
     testing: 'test/contracts.ts',
     worker: 'core/store/sqlite/worker.ts',
     checkpointer: 'core/store/sqlite/checkpointer.ts',
+    copier: 'core/store/sqlite/copier.ts',
     builtins: builtins.name,
   }
   const isBundled = new RegExp(`^(${bundledPackages.join('|')}|svc-gateway)(/|$)`)
@@ -71,14 +86,18 @@ async function bundleGateway(): Promise<string[]> {
       chunkFileNames: ({ facadeModuleId }) => samplesFile(facadeModuleId) ?? '[name].js',
       codeSplitting: {
         groups: [
-          ...ownChunks.map((name) => ({ name, test: new RegExp(`/node_modules/${name}/`), priority: 1 })),
+          ...Object.entries(ownChunks).map(([name, packages]) => ({
+            name,
+            test: new RegExp(`/node_modules/(${packages})/`),
+            priority: 1,
+          })),
           { name: 'packages', test: /node_modules/ },
         ],
       },
     },
   )
   // Nobody needs the places of an error inside a package.
-  for (const name of [...ownChunks, 'packages']) rmSync(join(dist, `${name}.js.map`))
+  for (const name of [...Object.keys(ownChunks), 'packages']) rmSync(join(dist, `${name}.js.map`))
   return modules
 }
 

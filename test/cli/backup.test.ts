@@ -1,5 +1,6 @@
 // Tests the commands `backup` and `restore` as child processes, also while a gateway works.
 import { execFile, execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
   copyFileSync,
   existsSync,
@@ -15,6 +16,7 @@ import { describe, expect, it } from 'vitest'
 import { temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
 import { get, post, start } from '../reliability/process.ts'
+import { keys, openTerminal } from './terminal.ts'
 
 async function run(cwd: string, ...args: string[]) {
   const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
@@ -45,6 +47,19 @@ function fill(dir: string): void {
   symlinkSync('HEARTBEAT.md', join(dir, 'state/workspaces/main/link.md'))
 }
 
+interface Line {
+  type: string
+  step?: string
+  done?: number
+  total?: number
+}
+
+const linesOf = (text: string): Line[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+
 const submit = (url: string, message: string) => post(url, ['agent', { message, wakeMode: 'next-heartbeat' }])
 
 describe('svc-gateway backup and restore', () => {
@@ -62,7 +77,7 @@ describe('svc-gateway backup and restore', () => {
       code: 0,
       stdout: expect.stringMatching(/^Wrote \S+gateway\.tar\.gz \(\d+\.\d MB\) and verified it\. It contains secrets/),
       stderr: expect.stringMatching(
-        /^Copying the store .*\nCopying \d+ files\nWriting the archive\nVerifying the archive\n/,
+        /^Copying the store .*\nCopying other files \(\d+ files\)\nWriting the archive .*\nVerifying the archive .*\n$/,
       ),
     })
     expect(statSync(archive).mode & 0o777).toBe(0o600)
@@ -131,6 +146,37 @@ describe('svc-gateway backup and restore', () => {
       stderr: expect.stringContaining('gateway.json5 is not what was backed up'),
     })
     expect(readdirSync(other).toSorted()).toEqual(['changed.tar.gz', 'cut.tar.gz', 'text.tar.gz'])
+  })
+
+  it('prints progress and results as JSON', async () => {
+    const [dir, other] = [temporaryFolder(), temporaryFolder()]
+    const { end } = await start(dir)
+    await end('SIGTERM')
+    const saved = await run(dir, 'backup', 'a.tar.gz', '--json')
+    const steps = linesOf(saved.stdout).map(({ type, step }) => step ?? type)
+    expect([...new Set(steps)]).toEqual(['store', 'files', 'archive', 'verify', 'result'])
+    const archive = join(dir, 'a.tar.gz')
+    expect(linesOf(saved.stdout).at(-1)).toMatchObject({ file: archive, bytes: statSync(archive).size, outside: [] })
+    for (const { done = 0, total = 0 } of linesOf(saved.stdout)) expect(done).toBeLessThanOrEqual(total)
+
+    const restored = await run(other, 'restore', archive, '--config', 'gateway.json5', '--json')
+    const file = join(other, 'gateway.json5')
+    expect(restored).toMatchObject({ code: 0, stderr: '' })
+    expect(linesOf(restored.stdout).at(-1)).toEqual({ type: 'result', file, createdAt: expect.any(String), kept: [] })
+  })
+
+  it('shows a bar in a terminal, and Ctrl-C leaves nothing behind', async () => {
+    const dir = temporaryFolder()
+    const { end } = await start(dir)
+    await end('SIGTERM')
+    writeFileSync(join(dir, 'state', 'large'), randomBytes(50_000_000))
+    const before = readdirSync(dir).toSorted()
+    const { see, press, ended } = openTerminal(dir, ['backup', 'a.tar.gz'])
+    await see('- Writing the archive: 0.0 MB of 50.')
+    press(keys.ctrlC)
+    await see('The backup was interrupted, and nothing was written.')
+    expect(await ended).toBe(130)
+    expect(readdirSync(dir).toSorted()).toEqual(before)
   })
 
   it('says why a backup is not possible', async () => {

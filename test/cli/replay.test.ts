@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { ask, type Document, gatewayToken, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
 import { run } from './command-line.ts'
+import { openTerminal } from './terminal.ts'
 
 const later = { wakeMode: 'next-heartbeat' }
 
@@ -243,6 +244,16 @@ describe('svc-gateway replay with a filter', () => {
       stderr: 'More than 2 requests match; narrow the filter, or raise --limit.\n',
     })
     expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'No request matches.\n' })
+  })
+
+  it('shows a bar below the requests in a terminal', async () => {
+    const { dir, ids } = await startWithMail(['One.', 'Two.'])
+    const { screen, ended } = openTerminal(dir, ['replay', '--hook', 'mail', '--status', 'accepted', '--yes'])
+    expect(await ended).toBe(0)
+    for (const bar of ['- Dry run: 0 requests of 2', '= Dry run: 1 request of 2', '- Replaying: 1 request of 2'])
+      expect(screen()).toContain(bar.slice(1))
+    for (const id of ids.slice(0, 2)) expect(screen()).toMatch(new RegExp(`^${id} .* replayed as `, 'm'))
+    expect(screen().trimEnd()).toMatch(/^2 of 2 were replayed\.$/m)
   })
 
   it('respects --rate and stops at Ctrl-C between two requests', async () => {

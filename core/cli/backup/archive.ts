@@ -1,9 +1,21 @@
 // The archive of a backup: a compressed tar file with a list of its files and their hashes.
-import { execFileSync } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { createReadStream, lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  createReadStream,
+  createWriteStream,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, relative, sep } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
 import { findDamage } from '../../store/sqlite/copy.ts'
 import { CommandError } from '../command-error.ts'
 
@@ -28,14 +40,29 @@ export async function writeManifest(folder: string, about: Omit<Manifest, 'forma
   writeFileSync(join(folder, manifestName), JSON.stringify(manifest))
 }
 
-export function pack(folder: string, archive: string): void {
-  runTar(['-czf', archive, '-C', folder, '.'])
+/** Called with the bytes that are done, and with all. */
+type Report = (done: number, total: number) => void
+
+/** Writes all files of a folder into an archive. */
+export async function pack(folder: string, { archive, report }: { archive: string; report: Report }): Promise<void> {
+  const sizes = listFiles(folder).map((path) => lstatSync(path).size)
+  const total = sizes.reduce((sum, size) => sum + size, 0)
+  try {
+    await runTar(['-cf', '-', '-C', folder, '.'], ({ stdout }) =>
+      pipeline(stdout, reportBytes(report, total), createGzip(), createWriteStream(archive)),
+    )
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw new CommandError(`The archive cannot be written: ${(error as Error).message}.`)
+  }
 }
 
 /** Unpacks an archive into an empty folder and compares every file with the manifest. */
-export async function unpack(archive: string, folder: string): Promise<Manifest> {
+export async function unpack(archive: string, { folder, report }: { folder: string; report: Report }) {
   try {
-    runTar(['-xzf', archive, '-C', folder])
+    await runTar(['-xf', '-', '-C', folder], ({ stdin }) =>
+      pipeline(createReadStream(archive), reportBytes(report, statSync(archive).size), createGunzip(), stdin),
+    )
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw new CommandError(`${archive} is damaged or is not a backup: it cannot be unpacked.`)
@@ -45,9 +72,22 @@ export async function unpack(archive: string, folder: string): Promise<Manifest>
   const paths = new Set([...Object.keys(entries), ...Object.keys(manifest.entries)])
   const wrong = [...paths].find((path) => entries[path] !== manifest.entries[path])
   if (wrong !== undefined) throw new CommandError(`${archive} is damaged: ${wrong} is not what was backed up.`)
-  const damage = findDamage(join(folder, storeName))
+  const damage = await findDamage(join(folder, storeName))
   if (damage !== undefined) throw new CommandError(`The store in ${archive} is damaged: ${damage}.`)
   return manifest
+}
+
+/** A step of a pipeline. A tar stream is a little longer than its files. */
+function reportBytes(report: Report, total: number) {
+  return async function* (source: AsyncIterable<Buffer>) {
+    let done = 0
+    report(done, total)
+    for await (const chunk of source) {
+      done = Math.min(done + chunk.length, total)
+      report(done, total)
+      yield chunk
+    }
+  }
 }
 
 function readManifest(archive: string, folder: string): Manifest {
@@ -62,15 +102,19 @@ function readManifest(archive: string, folder: string): Manifest {
 
 async function describeEntries(folder: string): Promise<Record<string, string>> {
   const entries: Record<string, string> = {}
-  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    const path = join(folder, entry)
-    const stat = lstatSync(path)
+  for (const path of listFiles(folder)) {
     const name = relative(folder, path).replaceAll(sep, '/')
-    if (name === manifestName || stat.isDirectory()) continue
-    entries[name] = stat.isSymbolicLink() ? `link to ${readlinkSync(path)}` : await hashOf(path)
+    if (name === manifestName) continue
+    entries[name] = lstatSync(path).isSymbolicLink() ? `link to ${readlinkSync(path)}` : await hashOf(path)
   }
   return entries
 }
+
+/** The absolute paths of all files and links below a folder. */
+const listFiles = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map(({ parentPath, name }) => join(parentPath, name))
 
 async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256')
@@ -78,12 +122,18 @@ async function hashOf(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-function runTar(args: readonly string[]): void {
-  try {
-    execFileSync('tar', args, { stdio: ['ignore', 'ignore', 'pipe'] })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw new CommandError('The program "tar" is not installed; install it and run the command again.')
-    throw error
-  }
+type Tar = ChildProcessByStdio<Writable, Readable, null>
+
+async function runTar(args: readonly string[], connect: (tar: Tar) => Promise<void>): Promise<void> {
+  const tar = spawn('tar', args, { stdio: ['pipe', 'pipe', 'ignore'] })
+  const [ended, moved] = await Promise.allSettled([once(tar, 'exit'), connect(tar)])
+  if (ended.status === 'rejected')
+    throw new CommandError('The program "tar" is not installed; install it and run the command again.')
+  const [code] = ended.value as [number | null]
+  if (moved.status === 'rejected' && !(code === 0 && isClosedPipe(moved.reason))) throw moved.reason
+  if (code !== 0) throw new Error(`tar ended with ${code}`)
 }
+
+/** An archive ends with zeros, and tar does not always read the last ones. */
+const isClosedPipe = (error: NodeJS.ErrnoException): boolean =>
+  error.code === 'EPIPE' || error.code === 'ERR_STREAM_PREMATURE_CLOSE'

@@ -1,48 +1,51 @@
 // The command `backup`: writes one archive with the configuration and the state, also while the gateway runs.
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, cpSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readLocatedConfig } from '../../config/file/read-located.ts'
 import { readVersion } from '../../control/version.ts'
 import { copyStore } from '../../store/sqlite/copy.ts'
 import { CommandError } from '../command-error.ts'
+import { createProgressView, formatMegabytes, type ProgressView } from '../progress.ts'
 import { filesName, pack, storeName, unpack, writeManifest } from './archive.ts'
 import { type Contents, listContents } from './contents.ts'
+import { withTemporaryFolder } from './temporary-folder.ts'
 
-export async function backup(file: string, { config, force = false }: { config?: string; force?: boolean }) {
+export interface BackupOptions {
+  config?: string
+  force?: boolean
+  json?: boolean
+}
+
+const steps = {
+  store: { title: 'Copying the store', unit: 'bytes' },
+  files: { title: 'Copying other files', unit: 'files' },
+  archive: { title: 'Writing the archive', unit: 'bytes' },
+  verify: { title: 'Verifying the archive', unit: 'bytes' },
+} as const
+
+type View = ProgressView<keyof typeof steps>
+
+export async function backup(file: string, { config, force = false, json = false }: BackupOptions): Promise<void> {
   process.umask(0o077)
   const target = resolve(file)
   const document = readLocatedConfig(config)
   const contents = listContents(document)
   assertPossible(target, { store: contents.store, force })
-  const folder = mkdtempSync(join(dirname(target), '.svc-gateway-backup-'))
-  try {
+  const view = createProgressView(steps, { json })
+  const prefix = join(dirname(target), '.svc-gateway-backup-')
+  await withTemporaryFolder(prefix, 'The backup was interrupted, and nothing was written.', async (folder) => {
     const content = join(folder, 'content')
-    copyContents(contents, { from: document.dir, to: content })
+    await copyContents(contents, { from: document.dir, to: content, view })
     const about = { version: readVersion(), createdAt: new Date().toISOString(), config: basename(document.file) }
     await writeManifest(content, about)
     const archive = join(folder, 'archive')
-    progress('Writing the archive')
-    pack(content, archive)
-    progress('Verifying the archive')
+    await pack(content, { archive, report: (done, total) => view.report({ step: 'archive', done, total }) })
     const check = join(folder, 'check')
     mkdirSync(check)
-    await unpack(archive, check)
+    await unpack(archive, { folder: check, report: (done, total) => view.report({ step: 'verify', done, total }) })
     publish(archive, target, force)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  }).finally(view.end)
+  if (json) return printJson(target, contents)
   report(target, contents)
 }
 
@@ -56,12 +59,24 @@ function assertPossible(target: string, { store, force }: { store: string; force
 const alreadyExists = (target: string) =>
   new CommandError(`${target} already exists; choose another name, or use --force to replace it.`)
 
-function copyContents({ store, files }: Contents, { from, to }: { from: string; to: string }): void {
+interface Copy {
+  from: string
+  to: string
+  view: View
+}
+
+async function copyContents({ store, files }: Contents, { from, to, view }: Copy): Promise<void> {
   mkdirSync(join(to, filesName), { recursive: true })
-  progress(`Copying the store (${describeSize(store)})`)
-  copyStore(store, join(to, storeName))
-  progress(`Copying ${files.length} ${files.length === 1 ? 'file' : 'files'}`)
-  for (const file of files) copyFile(join(from, file), join(to, filesName, file))
+  await copyStore(store, {
+    target: join(to, storeName),
+    report: (done, total) => view.report({ step: 'store', done, total }),
+  }).catch((error: Error) => {
+    throw new CommandError(`The store cannot be copied: ${error.message}.`)
+  })
+  for (const [index, file] of files.entries()) {
+    copyFile(join(from, file), join(to, filesName, file))
+    view.report({ step: 'files', done: index + 1, total: files.length })
+  }
 }
 
 /** An agent may delete a file of its workspace at this moment. */
@@ -88,13 +103,14 @@ function publish(archive: string, target: string, force: boolean): void {
 
 function report(target: string, { outside }: Contents): void {
   process.stdout.write(
-    `Wrote ${target} (${describeSize(target)}) and verified it. It contains secrets and private data, and only you ` +
-      'can read it.\n',
+    `Wrote ${target} (${formatMegabytes(statSync(target).size)}) and verified it. It contains secrets and private ` +
+      'data, and only you can read it.\n',
   )
-  for (const path of outside) progress(`Not included, because it is outside the configuration directory: ${path}`)
+  for (const path of outside)
+    process.stderr.write(`Not included, because it is outside the configuration directory: ${path}\n`)
 }
 
-const describeSize = (path: string): string => `${(statSync(path).size / 1e6).toFixed(1)} MB`
-
-/** Standard output is for the result. */
-const progress = (sentence: string): void => void process.stderr.write(`${sentence}\n`)
+function printJson(file: string, { files, outside }: Contents): void {
+  const result = { type: 'result', file, bytes: statSync(file).size, files: files.length, outside }
+  process.stdout.write(`${JSON.stringify(result)}\n`)
+}

@@ -9,6 +9,7 @@ export function registerBackup(program: Command): void {
     .argument('<file>', 'the archive to write, such as gateway.tar.gz')
     .option('--config <file>', 'configuration file of the gateway (default: as for start)')
     .option('--force', 'replace an existing file')
+    .option('--json', 'one JSON object per line: progress and the result')
     .action(async (file, options) => (await import('../backup/backup.ts')).backup(file, options))
   addExamples(backup, 'backup gateway.tar.gz')
   const restore = program
@@ -17,6 +18,7 @@ export function registerBackup(program: Command): void {
     .argument('<file>', 'the archive, from "backup"')
     .option('--config <file>', 'where to restore the configuration file (default: as for start)')
     .option('--force', 'replace existing files, which are kept under another name')
+    .option('--json', 'one JSON object per line: progress and the result')
     .action(async (file, options) => (await import('../backup/restore.ts')).restore(file, options))
   addExamples(restore, 'restore gateway.tar.gz')
 }

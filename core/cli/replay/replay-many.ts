@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { CommandError, interrupted } from '../command-error.ts'
 import type { Control } from '../control-client.ts'
+import { createProgressView, type ProgressView } from '../progress.ts'
 import { type Filter, type RequestLine, lineHead, listRequests } from '../requests/request-list.ts'
 import { describePlan, describeReplay, type ReplayAnswer } from './replay-text.ts'
 
@@ -14,6 +15,19 @@ export interface ManyOptions extends Filter {
   rate: number
   json?: boolean
 }
+
+const steps = {
+  check: { title: 'Dry run', unit: 'requests' },
+  replay: { title: 'Replaying', unit: 'requests' },
+} as const
+
+type View = Pick<ProgressView<keyof typeof steps>, 'report' | 'print' | 'end'>
+
+/** A bar in a terminal. Elsewhere, the lines of the requests are enough. */
+const createView = (): View =>
+  process.stderr.isTTY
+    ? createProgressView(steps)
+    : { report() {}, print: (text) => void process.stdout.write(text), end() {} }
 
 export async function replayMany(control: Control, options: ManyOptions): Promise<void> {
   const stop = stopOnInterrupt()
@@ -99,28 +113,42 @@ async function replayEach(
   { control, options, stop, dryRun }: Pass,
 ): Promise<{ seen: number; done: RequestLine[] }> {
   const done: RequestLine[] = []
+  const view = createView()
   let seen = 0
-  for (const line of lines) {
-    if (seen > 0) await stop.pause(1000 / options.rate)
-    if (stop.aborted()) break
-    seen++
-    try {
-      const answer = await replayRequest(control, line.id, { dryRun, mapping: options.mapping })
-      done.push(line)
-      print(line, options.json ? answer : dryRun ? describePlan(answer) : describeReplay(answer))
-    } catch (error) {
-      if (!(error instanceof CommandError && error.response)) throw error
-      print(line, options.json ? { ok: false, error: error.response } : `rejected: ${error.message}`)
+  try {
+    for (const line of lines) {
+      view.report({ step: dryRun ? 'check' : 'replay', done: seen, total: lines.length })
+      if (seen > 0) await stop.pause(1000 / options.rate)
+      if (stop.aborted()) break
+      seen++
+      const { text, isDone } = await replayOne(line, { control, options, dryRun })
+      if (isDone) done.push(line)
+      view.print(text)
     }
+  } finally {
+    view.end()
   }
   return { seen, done }
 }
 
-function print(line: RequestLine, what: object | string): void {
-  process.stdout.write(
-    typeof what === 'string' ? `${lineHead(line)}  ${what}\n` : `${JSON.stringify({ request: line.id, ...what })}\n`,
-  )
+/** @returns the line to print */
+async function replayOne(
+  line: RequestLine,
+  { control, options: { json, mapping }, dryRun }: Omit<Pass, 'stop'>,
+): Promise<{ text: string; isDone: boolean }> {
+  try {
+    const answer = await replayRequest(control, line.id, { dryRun, mapping })
+    const what = json ? answer : dryRun ? describePlan(answer) : describeReplay(answer)
+    return { text: format(line, what), isDone: true }
+  } catch (error) {
+    if (!(error instanceof CommandError && error.response)) throw error
+    const what = json ? { ok: false, error: error.response } : `rejected: ${error.message}`
+    return { text: format(line, what), isDone: false }
+  }
 }
+
+const format = (line: RequestLine, what: object | string): string =>
+  typeof what === 'string' ? `${lineHead(line)}  ${what}\n` : `${JSON.stringify({ request: line.id, ...what })}\n`
 
 interface Stop {
   aborted(): boolean

@@ -1,10 +1,10 @@
 // The command `store migrate`: copies the store to another engine, compares both, and says how to use the new one.
-import { type CopyResult, copyStore, previewCopy } from '../../store/copy/copy-store.ts'
+import { type CopyProgress, type CopyResult, copyStore, previewCopy } from '../../store/copy/copy-store.ts'
 import { CommandError, interrupted } from '../command-error.ts'
 import { stopAtClosedPipe } from '../inspect/output.ts'
+import { createProgressView, type Steps } from '../progress.ts'
 import { type AddressOptions, type Addresses, readAddresses } from './addresses.ts'
 import { adoptStore } from './adopt-store.ts'
-import { createProgressView } from './progress.ts'
 import { printPreview, printResult } from './result.ts'
 
 export interface MigrateOptions extends AddressOptions {
@@ -27,33 +27,28 @@ export async function migrateStore(options: MigrateOptions): Promise<void> {
   adoptStore(addresses, { ...options, old: result.from })
 }
 
+const steps: Steps<CopyProgress['step']> = {
+  copy: { title: 'Copying', unit: 'rows' },
+  compare: { title: 'Comparing', unit: 'rows' },
+}
+
 async function copy({ from, to }: Addresses, { restart = false, json }: MigrateOptions): Promise<CopyResult> {
-  const view = createProgressView({ json })
+  const view = createProgressView(steps, { json })
   const controller = new AbortController()
-  const onSignal = (): void => controller.abort(interruption())
-  // The progress bar ends the process itself when Ctrl-C is typed.
-  const onExit = (): void => {
-    process.exitCode = interrupted
-    process.stderr.write(`\n${interruption().message}\n`)
-  }
+  const onSignal = (): void =>
+    controller.abort(
+      new CommandError('The copy was interrupted. Run the same command again to continue it.', interrupted),
+    )
   for (const signal of signals) process.on(signal, onSignal)
-  process.on('exit', onExit)
-  let isDone = false
   try {
-    const result = await copyStore({ from, to, restart, report: view.report, signal: controller.signal })
-    isDone = true
-    return result
+    return await copyStore({ from, to, restart, report: view.report, signal: controller.signal })
   } finally {
-    view.end(isDone)
-    process.off('exit', onExit)
+    view.end()
     for (const signal of signals) process.off(signal, onSignal)
   }
 }
 
 const signals = ['SIGINT', 'SIGTERM'] as const
-
-const interruption = (): CommandError =>
-  new CommandError('The copy was interrupted. Run the same command again to continue it.', interrupted)
 
 function assertEqual({ to, tables }: CopyResult): void {
   const different = tables.filter(({ isEqual }) => !isEqual).map(({ name }) => name)

@@ -1,7 +1,7 @@
 // Prints what a migration would copy, and what it has copied.
 import type { ComparedTable, CopyPreview, CopyResult } from '../../store/copy/copy-store.ts'
 import { printList } from '../inspect/output.ts'
-import { formatCount } from './progress.ts'
+import { formatCount } from '../progress.ts'
 
 export async function printPreview(preview: CopyPreview, { json }: { json?: boolean | undefined }): Promise<void> {
   if (json) return printJson({ type: 'preview', ...preview })

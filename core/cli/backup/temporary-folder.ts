@@ -1,0 +1,28 @@
+// A folder for unfinished work, which is removed at the end, also after Ctrl-C.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { interrupted } from '../command-error.ts'
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+/** @param what is printed after Ctrl-C */
+export async function withTemporaryFolder(
+  prefix: string,
+  what: string,
+  work: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = mkdtempSync(prefix)
+  const onSignal = (): never => {
+    process.stderr.write(`\n${what}\n`)
+    process.exit(interrupted)
+  }
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  process.on('exit', remove)
+  for (const signal of signals) process.on(signal, onSignal)
+  try {
+    await work(folder)
+  } finally {
+    for (const signal of signals) process.off(signal, onSignal)
+    process.off('exit', remove)
+    remove()
+  }
+}
