@@ -6,6 +6,7 @@ import { findWarnings } from '../findings.ts'
 import { type Extensions, loadExtensions, ownSource } from '../loader/registry.ts'
 import type { Extension } from '../plugin.ts'
 import { CommandError } from './command-error.ts'
+import { printJson } from './inspect/output.ts'
 
 interface CheckOptions {
   config?: string
@@ -14,12 +15,21 @@ interface CheckOptions {
 }
 
 export async function check({ json, ...options }: CheckOptions): Promise<void> {
-  if (!json) return await checkConfig(options, asText)
+  await (json ? reportProblems(options, printJson) : checkConfig(options, asText))
+}
+
+/** An error or a warning, for programs. */
+export interface Problem extends ConfigProblem {
+  severity: 'error' | 'warning'
+}
+
+/** Passes each error and warning to `report`. An error sets the exit code. */
+export async function reportProblems(options: CheckOptions, report: (problem: Problem) => void): Promise<void> {
   try {
-    await checkConfig(options, { line() {}, warning: (warning) => printProblem('warning', warning) })
+    await checkConfig(options, { line() {}, warning: (warning) => report({ severity: 'warning', ...warning }) })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    for (const problem of error.problems) printProblem('error', problem)
+    for (const problem of error.problems) report({ severity: 'error', ...problem })
     process.exitCode = 1
   }
 }
@@ -33,9 +43,6 @@ const asText: Print = {
   line: (text) => void process.stdout.write(`${text}\n`),
   warning: (warning) => void process.stderr.write(`warning: ${describeProblem(warning)}\n`),
 }
-
-const printProblem = (severity: 'error' | 'warning', problem: ConfigProblem): void =>
-  void process.stdout.write(`${JSON.stringify({ severity, ...problem })}\n`)
 
 async function checkConfig({ config, strict = false }: CheckOptions, print: Print): Promise<void> {
   const document = readLocatedConfig(config)

@@ -1,24 +1,31 @@
 // The commands `channels list`, `login` and `logout` against a running gateway.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 import { gatewayToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
+import { run } from './command-line.ts'
 
 const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
 
-it('Ctrl-C in channels login ends the login on the gateway', async () => {
+it.each([
+  { options: [], expected: /^█+\n/ },
+  { options: ['--json'], expected: /^\{"type":"code","qr":"code-one-secret"\}\n$/ },
+])('Ctrl-C in channels login $options ends the login on the gateway', async ({ options, expected }) => {
   const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'hold-the-login' } } })
   const gateway = await spawnGateway(config)
   try {
-    const login = spawn(process.execPath, [program, 'channels', 'login', 'mobile', '--config', config])
-    const [shown] = (await once(login.stdout, 'data')) as [Buffer]
-    expect(String(shown)).toContain('██')
+    const login = spawn(process.execPath, [program, 'channels', 'login', 'mobile', '--config', config, ...options])
+    let shown = ''
+    login.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
+    await once(login.stdout, 'data')
     login.kill('SIGINT')
     const [ended] = await Promise.all([once(login, 'exit'), once(login.stderr, 'data')])
     expect(ended).toEqual([1, null])
+    expect(shown).toMatch(expected)
     const response = await fetch(`${gateway.url}/api/channels/phone/login`, {
       headers: { authorization: `Bearer ${gatewayToken}` },
     })
@@ -28,21 +35,48 @@ it('Ctrl-C in channels login ends the login on the gateway', async () => {
   }
 })
 
+it('channels login and logout print JSON lines with --json', async () => {
+  const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'any' } } })
+  const gateway = await spawnGateway(config)
+  const channels = (...args: string[]) => run(dirname(config), ['channels', ...args, '--config', config, '--json'])
+  try {
+    const login = await channels('login', 'phone')
+    expect(login).toMatchObject({ code: 0, stderr: '' })
+    const lines = login.stdout.trimEnd().split('\n')
+    const printed = lines.map((line) => JSON.parse(line) as { qr?: string })
+    const codes = printed.slice(0, -1)
+    expect(codes[0]).toEqual({ type: 'code', qr: 'code-one-secret' })
+    expect(new Set(codes.map(({ qr }) => qr)).size).toBe(codes.length)
+    expect(printed.at(-1)).toEqual({ type: 'result', ok: true, account: 'default', status: 'linked' })
+    const logout = await channels('logout', 'phone')
+    expect({ ...logout, stdout: JSON.parse(logout.stdout) as unknown }).toEqual({
+      code: 0,
+      stdout: { ok: true },
+      stderr: '',
+    })
+    const needless = { code: 1, stdout: '', stderr: 'The channel "console" needs no login.\n' }
+    expect(await channels('login', 'console')).toEqual(needless)
+    expect(await channels('logout', 'console')).toEqual(needless)
+  } finally {
+    await gateway.end('SIGTERM')
+  }
+})
+
 it('channels lists, links and unlinks an account, and no code is logged', async () => {
   const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'log-the-codes' } } })
   const gateway = await spawnGateway(config)
-  const run = async (...args: string[]) => {
+  const channels = async (...args: string[]) => {
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'channels', ...args, '--config', config])
     return stdout
   }
   try {
-    expect(await run('list')).toMatch(/^phone {4}default {2}login_required {2}20.* {2}The phone is not linked\.$/m)
-    const shown = await run('login', 'phone')
+    expect(await channels('list')).toMatch(/^phone {4}default {2}login_required {2}20.* {2}The phone is not linked\.$/m)
+    const shown = await channels('login', 'phone')
     expect(shown).toMatch(/^█+\n██ ▄▄▄▄▄ █/)
     expect(shown).toMatch(/Scan this code with the app\..*\n(.*\n)*The account default of phone is linked\.\n$/)
-    expect(await run('list', '--json')).toContain('"state":"connected"')
-    expect(await run('logout', 'phone')).toBe('phone is unlinked.\n')
-    await expect(run('login', 'console')).rejects.toThrow('The channel "console" needs no login.')
+    expect(await channels('list', '--json')).toContain('"state":"connected"')
+    expect(await channels('logout', 'phone')).toBe('phone is unlinked.\n')
+    await expect(channels('login', 'console')).rejects.toThrow('The channel "console" needs no login.')
     const lines = [...gateway.log, ...gateway.output]
     expect(lines.filter((line) => line.includes('the phone has scanned [redacted]'))).toHaveLength(3)
     expect(lines.filter((line) => line.includes('secret'))).toEqual([])

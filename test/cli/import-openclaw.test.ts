@@ -12,7 +12,7 @@ import { program } from '../program.ts'
 const hookToken = 'dedicated-hook-token-0123456789'
 const gatewayToken = 'gateway-token-of-openclaw-012345'
 
-async function importText(text: string, files: Record<string, string> = {}) {
+async function importText(text: string, files: Record<string, string> = {}, options: string[] = []) {
   const dir = temporaryFolder()
   for (const [path, content] of Object.entries({ ...files, 'openclaw.json': text })) {
     mkdirSync(join(dir, dirname(path)), { recursive: true })
@@ -20,7 +20,7 @@ async function importText(text: string, files: Record<string, string> = {}) {
   }
   const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
   const file = join(dir, 'new', 'gateway.json5')
-  const args = [program, 'import', 'openclaw', 'openclaw.json', '--config', file]
+  const args = [program, 'import', 'openclaw', 'openclaw.json', '--config', file, ...options]
   execFile(process.execPath, args, { cwd: dir, env: { ...process.env, HOME: dir } }, (error, stdout, stderr) =>
     done.resolve({ code: error?.code ?? 0, stdout, stderr }),
   )
@@ -180,10 +180,40 @@ describe('svc-gateway import openclaw', () => {
     expect(explain).toMatchObject({ body: { allowed: false } })
   })
 
+  it('prints one JSON object with --json', async () => {
+    const text = `{ gateway: { auth: { token: '${gatewayToken}' } }, browser: { enabled: true },
+      hooks: { enabled: true, token: 'short' } }`
+    const { code, stdout, stderr, file } = await importText(text, {}, ['--json'])
+    expect({ code, stderr, printed: JSON.parse(stdout) as unknown }).toEqual({
+      code: 0,
+      stderr: '',
+      printed: {
+        file,
+        notCarriedOver: [{ path: 'browser.enabled', reason: 'the gateway has no such setting' }],
+        problems: [expect.objectContaining({ severity: 'warning', path: 'hooks.token', code: 'token_short' })],
+        start: expect.stringContaining(`start --config ${file}`),
+      },
+    })
+    expect(stdout).not.toContain(gatewayToken)
+  })
+
+  it('prints errors of the written configuration in the JSON object, and exits with 1', async () => {
+    const { code, stdout, stderr, file } = await importText('{ hooks: { enabled: true } }', {}, ['--json'])
+    expect({ code, stderr, printed: JSON.parse(stdout) as unknown }).toEqual({
+      code: 1,
+      stderr: '',
+      printed: expect.objectContaining({
+        file,
+        problems: [expect.objectContaining({ severity: 'error', path: 'hooks.token' })],
+      }),
+    })
+  })
+
   it.each([
     ['nothing', '', 'openclaw.json is not valid JSON5.\n'],
     ['a list', '[]', 'openclaw.json is not a configuration of openclaw: it must be an object.\n'],
   ])('refuses %s', async (_what, text, sentence) => {
-    expect(await importText(text)).toMatchObject({ code: 1, stdout: '', stderr: sentence })
+    for (const options of [[], ['--json']])
+      expect(await importText(text, {}, options)).toMatchObject({ code: 1, stdout: '', stderr: sentence })
   })
 })

@@ -108,6 +108,31 @@ describe('svc-gateway plugin new', () => {
     expect(readdirSync(dir).filter((one) => one.startsWith('svc-'))).toEqual([])
   })
 
+  it('prints one JSON object with --json', async () => {
+    const dir = temporaryFolder()
+    const create = () => run(dir, ['plugin', 'new', 'weather', '--kind', 'toolset', '--dir', 'my plugins', '--json'])
+    const { code, stdout, stderr } = await create()
+    const folder = join(dir, 'my plugins')
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((one) => one.isFile())
+    const printed = JSON.parse(stdout) as { files: string[] }
+    expect({ code, stderr, printed }).toEqual({
+      code: 0,
+      stderr: '',
+      printed: {
+        folder,
+        files: expect.arrayContaining(files.map((one) => join(one.parentPath, one.name))),
+        entry: './my plugins/src/index.ts',
+        test: "cd 'my plugins' && npm install && npm test",
+      },
+    })
+    expect(printed.files).toHaveLength(files.length)
+    expect(await create()).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${folder} is not empty; name another folder with --dir.\n`,
+    })
+  })
+
   it('writes into an empty folder only', async () => {
     const dir = temporaryFolder()
     const create = () => run(dir, ['plugin', 'new', 'weather', '--kind', 'toolset', '--dir', 'plugins/weather'])

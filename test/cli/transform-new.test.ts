@@ -41,6 +41,28 @@ describe('svc-gateway transform new', () => {
     expect(await run(elsewhere, command.split(' '))).toMatchObject({ code: 0 })
   })
 
+  it('prints one JSON object with --json', async () => {
+    const dir = temporaryFolder()
+    const { code, stdout, stderr } = await create(dir, 'orders', '--hook', 'shop/orders', '--json')
+    const printed = JSON.parse(stdout) as { test: string }
+    expect({ code, stderr, printed }).toEqual({
+      code: 0,
+      stderr: '',
+      printed: {
+        files: ['orders.ts', 'orders.payload.json'].map((file) => join(dir, 'transforms', file)),
+        test: expect.stringContaining('transform test orders.ts --payload transforms/orders.payload.json'),
+        mapping: { match: { path: 'shop/orders' }, name: 'orders', transform: { module: 'orders.ts' } },
+      },
+    })
+    const [, command = ''] = /(transform test .+)/.exec(printed.test) ?? []
+    expect(await run(dir, command.split(' '))).toMatchObject({ code: 0 })
+    expect(await create(dir, 'orders', '--json')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${join(dir, 'transforms', 'orders.ts')} already exists; use another name, or remove the file.\n`,
+    })
+  })
+
   it.each(['orders.ts', 'orders.payload.json'])('overwrites nothing if %s exists', async (name) => {
     const dir = temporaryFolder()
     mkdirSync(join(dir, 'transforms'))

@@ -127,6 +127,62 @@ describe('svc-gateway transform test', () => {
     })
   })
 
+  it('prints one JSON object with --json', async () => {
+    const files = { 'transforms/hello.js': hello, 'transforms/quiet.js': 'export default () => undefined' }
+    const testJson = async (args: string[], input: string) => {
+      const { code, stdout, stderr } = await test(files, [...args, '--payload', '-', '--json'], input)
+      return { code, stderr, printed: JSON.parse(stdout) as unknown }
+    }
+    const ms = expect.any(Number)
+    const logs = [{ level: 'warn', text: 'hm' }]
+    expect(await testJson(['hello.js', '--now', '2026-01-01T00:00:00Z'], '{ "who": "Ann" }')).toEqual({
+      code: 0,
+      stderr: '',
+      printed: { ok: true, result: { message: 'Ann,,2026-01-01T00:00:00Z' }, ms, logs },
+    })
+    expect((await testJson(['hello.js'], '{}')).printed).toEqual({ ok: true, result: null, ms, logs })
+    expect((await testJson(['quiet.js'], '{}')).printed).toEqual({ ok: true, ms, logs: [] })
+  })
+
+  it('prints errors of the hook and of the transform in the JSON object', async () => {
+    const mapping = `{ id: 'mine', match: { path: 'in' }, transform: { module: 'keyed.js' } }`
+    const files = {
+      'gateway.json5': `{ hooks: { mappings: [${mapping}] } }`,
+      'transforms/keyed.js': keyed,
+      'transforms/late.js': `export default () => { console.log('before'); throw new TypeError('secret 6') }`,
+    }
+    const testJson = async (...args: string[]) => {
+      const { code, stdout, stderr } = await test(files, [...args, '--payload', '-', '--json'], '{"name":"x"}')
+      return { code, stderr, printed: JSON.parse(stdout) as unknown }
+    }
+    expect(await testJson('keyed.js')).toEqual({
+      code: 1,
+      stderr: '',
+      printed: {
+        ok: false,
+        mapping: 'mine',
+        result: { name: 'x' },
+        ms: expect.any(Number),
+        logs: [],
+        error: { code: 'invalid_request', status: 400, message: expect.stringContaining('message is required') },
+      },
+    })
+    expect(await testJson('late.js')).toEqual({
+      code: 1,
+      stderr: '',
+      printed: {
+        ok: false,
+        logs: [{ level: 'info', text: 'before' }],
+        error: {
+          code: 'transform_failed',
+          status: 500,
+          message: 'The transform late.js threw a TypeError at late.js:1.',
+          detail: 'TypeError: secret 6',
+        },
+      },
+    })
+  })
+
   it.each([
     [
       ['other.js', '--payload', '-'],
@@ -138,6 +194,7 @@ describe('svc-gateway transform test', () => {
       'The transform hello.js threw a TypeError at hello.js:2.\nTypeError: secret 5\n',
     ],
     [['hello.js', '--payload', 'nothing.json'], '--payload: nothing.json cannot be read (ENOENT).\n'],
+    [['hello.js', '--payload', 'nothing.json', '--json'], '--payload: nothing.json cannot be read (ENOENT).\n'],
     [['hello.js'], /^error: required option '--payload <file>' not specified/],
   ])('ends with 1 and says why: %j', async (args, words) => {
     const { code, stdout, stderr } = await test({ 'transforms/hello.js': hello }, args, '{}')

@@ -4,12 +4,13 @@ import type { ConnectionState } from '../../delivery/connections/link.ts'
 import type { LoginView } from '../../delivery/connections/login.ts'
 import { drawQrCode } from '../../delivery/connections/qr-code.ts'
 import { CommandError } from '../command-error.ts'
-import { type Control, type ControlOptions, openControl } from '../control-client.ts'
+import { type ControlOptions, openControl } from '../control-client.ts'
 import { escapeInLine } from '../escape-for-terminal.ts'
-import { printList } from '../inspect/output.ts'
+import { printJson, printList } from '../inspect/output.ts'
 
 interface AccountOptions extends ControlOptions {
   account?: string
+  json?: boolean
 }
 
 type AccountLine = Omit<ConnectionState, 'since'> & { since: string }
@@ -36,11 +37,11 @@ export async function listChannels({ json, ...options }: ControlOptions & { json
 const pollMs = 1_000
 
 /** Shows each code until the account is linked. */
-export async function login(channel: string, { account, ...options }: AccountOptions): Promise<void> {
+export async function login(channel: string, { account, json = false, ...options }: AccountOptions): Promise<void> {
   const control = openControl(options)
   const path = `/api/channels/${encodeURIComponent(channel)}/login`
   const query = account === undefined ? '' : `?${new URLSearchParams({ account }).toString()}`
-  const show = createScreen()
+  const show = forNewCodes(json ? printCode : createScreen())
   const cancel = async (): Promise<void> => void (await control.post(`${path}/cancel`, { account }))
   const view = await endWhenInterrupted(cancel, async (interrupted) => {
     let latest = (await control.post(path, { account })) as LoginView
@@ -53,7 +54,8 @@ export async function login(channel: string, { account, ...options }: AccountOpt
   })
   if (view.status !== 'linked')
     throw new CommandError(`The login failed${view.reason === undefined ? '.' : `: ${escapeInLine(view.reason)}`}`)
-  process.stdout.write(`The account ${escapeInLine(view.account)} of ${channel} is linked.\n`)
+  if (json) printJson({ type: 'result', ...view })
+  else process.stdout.write(`The account ${escapeInLine(view.account)} of ${channel} is linked.\n`)
 }
 
 /** The gateway goes on with a login that nobody watches, and the account stays disconnected meanwhile. */
@@ -75,24 +77,35 @@ async function endWhenInterrupted<Result>(
   }
 }
 
-export async function logout(channel: string, { account, ...options }: AccountOptions): Promise<void> {
-  const control: Control = openControl(options)
-  await control.post(`/api/channels/${encodeURIComponent(channel)}/logout`, { account })
-  process.stdout.write(`${channel} is unlinked.\n`)
+export async function logout(channel: string, { account, json, ...options }: AccountOptions): Promise<void> {
+  const answer = await openControl(options).post(`/api/channels/${encodeURIComponent(channel)}/logout`, { account })
+  if (json) printJson(answer)
+  else process.stdout.write(`${channel} is unlinked.\n`)
 }
 
-/** Returns a function that shows a code, if it is another one than before. In a terminal it replaces that one. */
-function createScreen(): (view: LoginView) => Promise<void> {
-  const { stdout } = process
+type ShowCode = (code: Pick<LoginView, 'qr' | 'code'>) => Promise<void> | void
+
+/** Calls `show` only if there is a code, and if it is another one than before. */
+function forNewCodes(show: ShowCode): ShowCode {
   let last: string | undefined
-  let lines = 0
   return async ({ qr, code }) => {
     const shown = qr ?? code
     if (shown === undefined || shown === last) return
-    if (stdout.isTTY && lines > 0) stdout.write(`\x1b[${lines}A\x1b[J`)
-    const text = qr === undefined ? `Type this code into the app: ${escapeInLine(shown)}\n` : await describeQrCode(qr)
-    stdout.write(text)
     last = shown
+    await show({ qr, code })
+  }
+}
+
+const printCode: ShowCode = ({ qr, code }) => printJson({ type: 'code', qr, code })
+
+/** In a terminal, each code replaces the one before. */
+function createScreen(): ShowCode {
+  const { stdout } = process
+  let lines = 0
+  return async ({ qr, code = '' }) => {
+    if (stdout.isTTY && lines > 0) stdout.write(`\x1b[${lines}A\x1b[J`)
+    const text = qr === undefined ? `Type this code into the app: ${escapeInLine(code)}\n` : await describeQrCode(qr)
+    stdout.write(text)
     lines = text.split('\n').length - 1
   }
 }

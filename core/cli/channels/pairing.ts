@@ -1,7 +1,7 @@
 // The command `pairing`: lists the senders that wait for approval or have it, approves one, and withdraws an approval.
 import { type ControlOptions, openControl } from '../control-client.ts'
 import { escapeInLine } from '../escape-for-terminal.ts'
-import { printList } from '../inspect/output.ts'
+import { printJson, printList } from '../inspect/output.ts'
 
 /** One item of `GET /api/pairings`. */
 interface PairingLine {
@@ -32,24 +32,30 @@ export async function listPairings({ json, ...options }: ControlOptions & { json
   )
 }
 
-export async function approvePairing(code: string, options: ControlOptions): Promise<void> {
+export async function approvePairing(
+  code: string,
+  { json, ...options }: ControlOptions & { json?: boolean },
+): Promise<void> {
   const path = `/api/pairings/${encodeURIComponent(code.trim())}/approve`
   const approved = (await openControl(options).post(path, {})) as PairingLine
-  process.stdout.write(`Approved: ${describeSender(approved)}\n`)
+  if (json) printJson(approved)
+  else process.stdout.write(`Approved: ${describeSender(approved)}\n`)
 }
 
 interface RevokeOptions extends ControlOptions {
   account?: string
+  json?: boolean
 }
 
 export async function revokePairing(
   channel: string,
   sender: string,
-  { account: accountId, ...options }: RevokeOptions,
+  { account: accountId, json, ...options }: RevokeOptions,
 ): Promise<void> {
   const body = { channel, sender, ...(accountId !== undefined && { accountId }) }
-  await openControl(options).post('/api/pairings/revoke', body)
-  process.stdout.write('The approval was withdrawn.\n')
+  const answer = await openControl(options).post('/api/pairings/revoke', body)
+  if (json) printJson(answer)
+  else process.stdout.write('The approval was withdrawn.\n')
 }
 
 /** Strangers choose their names. */

@@ -1,6 +1,6 @@
 // Declares the commands about channels: `channels` and `pairing`.
 import type { Command } from 'commander'
-import { addControlOptions, addExamples } from './options.ts'
+import { addControlOptions, addExamples, addJson } from './options.ts'
 
 export function registerChannels(program: Command): void {
   const channels = program.command('channels').description('Show and link the channels of the running gateway.')
@@ -13,12 +13,13 @@ export function registerChannels(program: Command): void {
     .command('login')
     .description('Link an account: shows the code to scan or to type.')
     .action(async (name, options) => (await import('../channels/channels.ts')).login(name, options))
-  addExamples(addAccountOptions(login), 'channels login whatsapp')
+  addAccountOptions(login).option('--json', 'one JSON object per line: each code and the result')
+  addExamples(login, 'channels login whatsapp')
   const logout = channels
     .command('logout')
     .description('Unlink an account.')
     .action(async (name, options) => (await import('../channels/channels.ts')).logout(name, options))
-  addExamples(addAccountOptions(logout), 'channels logout whatsapp --account work')
+  addExamples(addJson(addAccountOptions(logout)), 'channels logout whatsapp --account work')
 }
 
 export function registerPairing(program: Command): void {
@@ -33,7 +34,7 @@ export function registerPairing(program: Command): void {
     .description('Approve the sender that was given this code.')
     .argument('<code>', 'the code, from the sender or from "pairing list"')
     .action(async (code, options) => (await import('../channels/pairing.ts')).approvePairing(code, options))
-  addExamples(addControlOptions(approve), 'pairing approve K7M2QX9D')
+  addExamples(addJson(addControlOptions(approve)), 'pairing approve K7M2QX9D')
   const revoke = pairing
     .command('revoke')
     .description('Withdraw the approval of a sender.')
@@ -43,7 +44,7 @@ export function registerPairing(program: Command): void {
     .action(async (channel, sender, options) =>
       (await import('../channels/pairing.ts')).revokePairing(channel, sender, options),
     )
-  addExamples(addControlOptions(revoke), 'pairing revoke telegram 123456789')
+  addExamples(addJson(addControlOptions(revoke)), 'pairing revoke telegram 123456789')
 }
 
 const addAccountOptions = (command: Command): Command =>

@@ -10,6 +10,7 @@ export function registerImport(program: Command): void {
     .argument('<file>', 'the configuration of openclaw')
     .option('--config <file>', 'the file to write (default: the one that setup writes)')
     .option('--force', 'replace an existing file')
+    .option('--json', 'one JSON object')
     .action(async (file, options) => (await import('../import/openclaw.ts')).importOpenclaw(file, options))
   addExamples(openclaw, 'import openclaw ~/.openclaw/openclaw.json')
   const curl = group

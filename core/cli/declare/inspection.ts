@@ -1,15 +1,13 @@
 // Declares the commands that show and change the state of a running gateway: `runs`, `sessions` and `tools`.
 import { type Command, Option } from 'commander'
 import { runKinds, runStatuses } from '../../store/run-spec.ts'
-import { addControlOptions, addExamples, parseCount } from './options.ts'
+import { addControlOptions, addExamples, addJson, parseCount } from './options.ts'
 
 export function registerInspection(program: Command): void {
   registerRuns(program.command('runs').description('List, show, cancel and retry runs.'))
   registerSessions(program.command('sessions').description('List sessions and show one with its transcript.'))
   registerTools(program.command('tools').description('List, run and explain tools.'))
 }
-
-const addJson = (command: Command): Command => command.option('--json', 'one JSON object, as in the API')
 
 const addListOptions = (command: Command): Command =>
   addControlOptions(command)

@@ -12,6 +12,9 @@ export const addControlOptions = (command: Command): Command =>
     .option('--url <address>', 'address of the gateway (default: $SVC_GATEWAY_URL, or the configuration)', parseAddress)
     .option('--token <credential>', 'credential of the gateway (default: $SVC_GATEWAY_TOKEN, or the configuration)')
 
+/** For commands that print the response of the gateway. */
+export const addJson = (command: Command): Command => command.option('--json', 'one JSON object, as in the API')
+
 /** Adds command lines, without the name of the program, to the help of a command. */
 export function addExamples(command: Command, ...lines: string[]): Command {
   const title = lines.length === 1 ? 'Example' : 'Examples'

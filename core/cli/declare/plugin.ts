@@ -15,6 +15,7 @@ export function registerPlugin(program: Command): void {
         .makeOptionMandatory(),
     )
     .option('--dir <folder>', 'the folder to create (default: ./svc-gateway-plugin-<name>)')
+    .option('--json', 'one JSON object')
     .action(async (name, options) => (await import('../plugin/new-plugin.ts')).createPlugin(name, options))
   addExamples(command, 'plugin new weather --kind toolset', 'plugin new shop --kind preset --dir plugins/shop')
 }

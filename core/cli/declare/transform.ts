@@ -13,6 +13,7 @@ export function registerTransform(program: Command): void {
     .option('--export <name>', 'the function to call, as in transform.export', 'default')
     .option('--now <time>', 'the time of the request, ISO 8601')
     .option('--config <file>', configDescription)
+    .option('--json', 'one JSON object')
     .action(async (module, options) => (await import('../transform/test-transform.ts')).testTransform(module, options))
   addExamples(test, 'transform test orders.ts --payload order.json')
   const create = transform
@@ -21,6 +22,7 @@ export function registerTransform(program: Command): void {
     .argument('<name>', 'the name of the file, without its folder')
     .option('--hook <path>', 'the path of the hook in the printed mapping (default: the name)')
     .option('--config <file>', configDescription)
+    .option('--json', 'one JSON object')
     .action(async (name, options) => (await import('../transform/new-transform.ts')).createTransform(name, options))
   addExamples(create, 'transform new disk-alerts --hook monitoring/disks')
 }

@@ -4,31 +4,36 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import JSON5 from 'json5'
 import { ConfigError } from '../../config/config-error.ts'
-import { commandLine, firstConfigFile } from '../../config/file/locate.ts'
+import { firstConfigFile } from '../../config/file/locate.ts'
 import { writePrivateFile } from '../../config/file/write.ts'
 import { isRecord } from '../../config/walk.ts'
 import { loadExtensions } from '../../loader/registry.ts'
-import { check } from '../check.ts'
 import { CommandError } from '../command-error.ts'
 import { type CarryOver, carryOver } from './carry-over.ts'
+import { type LeftSetting, printImport } from './openclaw-report.ts'
 import { openclawRules, reasonFor } from './openclaw-rules.ts'
 import { wrapTransform } from './openclaw-transform.ts'
 
 type Document = Record<string, unknown>
 
-export async function importOpenclaw(file: string, { config, force = false }: { config?: string; force?: boolean }) {
+interface ImportOptions {
+  config?: string
+  force?: boolean
+  json?: boolean
+}
+
+export async function importOpenclaw(file: string, { config, force = false, json = false }: ImportOptions) {
   const source = readSource(file)
   const target = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
   if (existsSync(target) && !force) throw alreadyExists(target)
   const { result, left } = convert(source, await listChannels())
   const transforms = { from: transformsOf(source, dirname(resolve(file))), to: join(dirname(target), 'transforms') }
   const moved = convertMappings({ source, result, transforms })
-  const lines = left()
+  const notCarriedOver = left()
     .filter((path) => !moved.some((other) => path.startsWith(other)))
-    .map((path) => `${path}: ${reasonFor(path)}`)
-  writeResult(target, { result, lines, force })
-  report(target, lines)
-  await check({ config: target })
+    .map((path) => ({ path, reason: reasonFor(path) }))
+  writeResult(target, { result, notCarriedOver, force })
+  await printImport({ file: target, notCarriedOver }, json)
 }
 
 function readSource(file: string): Document {
@@ -153,14 +158,15 @@ function convertElements(mapping: Document): Document {
 
 interface Result {
   result: Document
-  lines: readonly string[]
+  notCarriedOver: readonly LeftSetting[]
   force: boolean
 }
 
-function writeResult(target: string, { result, lines, force }: Result): void {
+function writeResult(target: string, { result, notCarriedOver, force }: Result): void {
   const comment = [
     'Imported from a configuration of openclaw.',
-    ...(lines.length > 0 ? ['Not carried over:', ...lines.map((line) => `  ${line}`)] : []),
+    ...(notCarriedOver.length > 0 ? ['Not carried over:'] : []),
+    ...notCarriedOver.map(({ path, reason }) => `  ${path}: ${reason}`),
   ]
   // A key of the source may contain a line break.
   const head = comment.map((line) => `// ${line.replaceAll(/[\r\n\u2028\u2029]/g, ' ')}\n`).join('')
@@ -176,12 +182,3 @@ function writeResult(target: string, { result, lines, force }: Result): void {
 
 const alreadyExists = (target: string) =>
   new ConfigError(target, [{ path: '', problem: 'already exists; use --force to replace it' }])
-
-function report(target: string, lines: readonly string[]): void {
-  const counted = lines.length === 1 ? '1 setting was' : `${lines.length} settings were`
-  process.stdout.write(
-    `Wrote ${target}. Only you can read it. ${counted} not carried over${lines.length > 0 ? ':' : '.'}\n`,
-  )
-  for (const line of lines) process.stdout.write(`  ${line.replaceAll(/\p{Cc}/gu, ' ')}\n`)
-  process.stdout.write(`Start with: ${commandLine(`start --config ${target}`)}\n`)
-}

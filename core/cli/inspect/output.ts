@@ -33,11 +33,14 @@ export async function printList<Item>(
     if (hasMore) break
     shown.push(item)
   }
-  if (json) for (const item of shown) process.stdout.write(`${JSON.stringify(item)}\n`)
+  if (json) for (const item of shown) printJson(item)
   else process.stdout.write(formatTable(shown, columns))
   if (shown.length === 0) process.stderr.write(`There are no ${noun} to list.\n`)
   if (hasMore) process.stderr.write(`There are more than ${limit} ${noun}; use --limit to see more.\n`)
 }
+
+/** Prints one line. */
+export const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`)
 
 function formatTable<Item>(items: readonly Item[], columns: readonly Column<Item>[]): string {
   const rows = items.map((item) => columns.map(({ text }) => escapeInLine(text(item))))

@@ -5,12 +5,20 @@ import { loadExtensions } from '../../loader/registry.ts'
 import { nameFault } from '../../loader/verify.ts'
 import type { Extension } from '../../plugin.ts'
 import { CommandError } from '../command-error.ts'
+import { printJson } from '../inspect/output.ts'
+import { quoteWord } from '../quote-word.ts'
 import { describePackage } from './package-json.ts'
 import { readTemplates } from './templates.ts'
 
 type Kind = Extension['kind']
 
-export async function createPlugin(name: string, { kind, dir }: { kind: Kind; dir?: string }): Promise<void> {
+interface NewOptions {
+  kind: Kind
+  dir?: string
+  json?: boolean
+}
+
+export async function createPlugin(name: string, { kind, dir, json = false }: NewOptions): Promise<void> {
   await checkName(kind, name)
   const packageName = `svc-gateway-plugin-${name}`
   const folder = resolve(dir ?? packageName)
@@ -20,7 +28,9 @@ export async function createPlugin(name: string, { kind, dir }: { kind: Kind; di
   ])
   createFolder(folder)
   for (const [path, text] of files) writeNew(join(folder, path), text)
-  process.stdout.write(describeResult(folder, [...files.keys()]))
+  const next = listNextSteps(folder)
+  if (json) printJson({ folder, files: [...files.keys()].map((path) => join(folder, path)), ...next })
+  else process.stdout.write(describeResult(folder, [...files.keys()], next))
 }
 
 /** The gateway would refuse the plugin, so it is said before anything is written. */
@@ -51,17 +61,27 @@ function writeNew(file: string, text: string): void {
   writeFileSync(file, text, { flag: 'wx' })
 }
 
-function describeResult(folder: string, files: readonly string[]): string {
+interface NextSteps {
+  /** What to add to `plugins`. */
+  entry: string
+  /** The command that tests the plugin. */
+  test: string
+}
+
+function listNextSteps(folder: string): NextSteps {
   const path = relative(process.cwd(), folder) || '.'
   const entry = path.startsWith('..') ? join(folder, 'src', 'index.ts') : `./${join(path, 'src', 'index.ts')}`
-  return [
+  return { entry, test: `cd ${quoteWord(path)} && npm install && npm test` }
+}
+
+const describeResult = (folder: string, files: readonly string[], { entry, test }: NextSteps): string =>
+  [
     `Wrote ${folder}:`,
     ...files.map((file) => `  ${file}`),
     '',
-    `Test it: cd ${path} && npm install && npm test`,
+    `Test it: ${test}`,
     `Load it: add '${entry}' to \`plugins\` in your gateway.json5; README.md shows its settings.`,
     '',
   ].join('\n')
-}
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }

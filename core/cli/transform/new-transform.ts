@@ -1,10 +1,11 @@
 // The command `transform new`: writes a transform and a sample of its payload, and prints how to test and use it.
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import JSON5 from 'json5'
+import { inspect } from 'node:util'
 import { commandLine } from '../../config/file/locate.ts'
 import { isHookName, normalizeHookName } from '../../config/hooks-path.ts'
 import { CommandError } from '../command-error.ts'
+import { printJson } from '../inspect/output.ts'
 import { quoteWord } from '../quote-word.ts'
 import { readTemplate } from '../read-template.ts'
 import { readTransformConfig } from './read-config.ts'
@@ -12,9 +13,10 @@ import { readTransformConfig } from './read-config.ts'
 interface NewOptions {
   hook?: string
   config?: string
+  json?: boolean
 }
 
-export async function createTransform(given: string, { hook, config }: NewOptions): Promise<void> {
+export async function createTransform(given: string, { hook, config, json = false }: NewOptions): Promise<void> {
   const name = given.replace(/\.ts$/, '')
   if (!/^[a-z\d][\w-]{0,63}$/i.test(name))
     throw new CommandError(
@@ -23,11 +25,15 @@ export async function createTransform(given: string, { hook, config }: NewOption
   const path = readHook(hook ?? name)
   const folder = (await readTransformConfig(config)).config.hooks.transformsDir
   const sample = join(folder, `${name}.payload.json`)
-  writeFiles(folder, [
+  const files = new Map([
     [join(folder, `${name}.ts`), readTemplate('transform/transform.ts').replaceAll('transform-name', name)],
     [sample, readTemplate('transform/payload.json')],
   ])
-  process.stdout.write(describeUse({ name, path, sample, config }))
+  writeFiles(folder, files)
+  const mapping = { match: { path }, name, transform: { module: `${name}.ts` } }
+  const created = { files: [...files.keys()], test: describeTest({ name, sample, config }), mapping }
+  if (json) printJson(created)
+  else process.stdout.write(describeUse(created))
 }
 
 function readHook(hook: string): string {
@@ -37,9 +43,9 @@ function readHook(hook: string): string {
 }
 
 /** Nothing is overwritten, and a symbolic link is not followed. If one file exists, none is written. */
-function writeFiles(folder: string, files: readonly (readonly [string, string])[]): void {
-  const existing = files.find(([file]) => lstatSync(file, { throwIfNoEntry: false }) !== undefined)
-  if (existing) throw new CommandError(`${existing[0]} already exists; use another name, or remove the file.`)
+function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
+  const existing = [...files.keys()].find((file) => lstatSync(file, { throwIfNoEntry: false }))
+  if (existing) throw new CommandError(`${existing} already exists; use another name, or remove the file.`)
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     for (const [file, text] of files) writeFileSync(file, text, { flag: 'wx' })
@@ -48,25 +54,26 @@ function writeFiles(folder: string, files: readonly (readonly [string, string])[
   }
 }
 
-interface Use {
-  name: string
-  path: string
-  sample: string
-  config: string | undefined
-}
-
-function describeUse({ name, path, sample, config }: Use): string {
+function describeTest({ name, sample, config }: { name: string; sample: string; config: string | undefined }): string {
   const file = relative(process.cwd(), sample)
   const configOption = config === undefined ? '' : ` --config ${quoteWord(config)}`
-  const test = `transform test ${name}.ts --payload ${quoteWord(file)}${configOption}`
-  return [
-    `Wrote ${sample.replace(/\.payload\.json$/, '.ts')}`,
-    `Wrote ${sample}`,
+  return commandLine(`transform test ${name}.ts --payload ${quoteWord(file)}${configOption}`)
+}
+
+interface Created {
+  files: readonly string[]
+  /** The command that tests the transform. */
+  test: string
+  mapping: object
+}
+
+const describeUse = ({ files, test, mapping }: Created): string =>
+  [
+    ...files.map((file) => `Wrote ${file}`),
     '',
     'Test it:',
-    `  ${commandLine(test)}`,
+    `  ${test}`,
     'Use it: add this to `hooks.mappings` in your gateway.json5',
-    `  { match: { path: ${JSON5.stringify(path)} }, name: '${name}', transform: { module: '${name}.ts' } },`,
+    `  ${inspect(mapping, { breakLength: Infinity })},`,
     '',
   ].join('\n')
-}

@@ -4,6 +4,7 @@ import { GatewayError } from '../../errors.ts'
 import type { Trial, TrialRequest } from '../../hooks/trial.ts'
 import type { LogLine } from '../../sandbox/ipc-frames.ts'
 import { TransformError } from '../../sandbox/transform-error.ts'
+import { printJson } from '../inspect/output.ts'
 import { readBytes } from '../inspect/read-input.ts'
 import { readTransformConfig, silent } from './read-config.ts'
 
@@ -13,6 +14,7 @@ interface TestOptions {
   export: string
   now?: string
   config?: string
+  json?: boolean
 }
 
 export async function testTransform(module: string, options: TestOptions): Promise<void> {
@@ -23,7 +25,11 @@ export async function testTransform(module: string, options: TestOptions): Promi
   ])
   const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: config.hooks.transformsDir, log: silent })
   try {
-    show(await tryTransform({ config, dir, extensions, sandbox, log: silent }, createRequest(module, options)))
+    const deps = { config, dir, extensions, sandbox, log: silent }
+    const trial = await tryTransform(deps, createRequest(module, options))
+    if (trial.error !== undefined) process.exitCode = 1
+    if (options.json) printJson(toJson(trial))
+    else show(trial)
   } finally {
     await sandbox.close()
   }
@@ -36,9 +42,27 @@ function show({ mapping, run, error }: Trial): void {
     process.stdout.write(`${JSON.stringify(run.result ?? null, null, 2)}\n`)
   }
   if (mapping !== undefined) process.stderr.write(`It is tested as the mapping "${mapping}" uses it.\n`)
-  if (error === undefined) return
-  process.exitCode = 1
-  showError(error as Error)
+  if (error !== undefined) showError(error as Error)
+}
+
+/** With `ms` and without `result`, the transform returned nothing. Without both, it failed or was not called. */
+function toJson({ mapping, run, error }: Trial): object {
+  const logs = run?.logs ?? (error instanceof TransformError ? error.logs : [])
+  return {
+    ok: error === undefined,
+    mapping,
+    result: run?.result,
+    ms: run?.ms,
+    logs: logs.map(([level, text]) => ({ level, text })),
+    ...(error !== undefined && { error: describeError(error as Error) }),
+  }
+}
+
+function describeError(error: Error): object {
+  const { message } = error
+  if (!(error instanceof GatewayError)) return { message }
+  const { code, status } = error
+  return { code, status, message, ...(error instanceof TransformError && { detail: error.detail }) }
 }
 
 function showError(error: Error): void {

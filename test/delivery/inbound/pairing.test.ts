@@ -170,4 +170,23 @@ describe('svc-gateway pairing', () => {
     expect(await run('revoke', 'chat-native', 'eve')).toBe('The approval was withdrawn.\n')
     await expect(run('approve', code)).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('No sender') })
   })
+
+  it('prints one JSON object with --json', async () => {
+    const { chat, url, dir } = await start()
+    const run = async (...args: string[]) => {
+      const options = ['--config', `${dir}/gateway.json5`, '--url', url, '--json']
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, 'pairing', ...args, ...options])
+      return { stderr, printed: JSON.parse(stdout) as unknown }
+    }
+    await chat.say({ from: { id: 'eve', name: 'E\u001b[2Jve' } })
+    const code = codeIn((await chat.holds(1))[0]!.text)
+    expect(await run('approve', code)).toEqual({
+      stderr: '',
+      printed: { ok: true, channel: 'chat-native', accountId: 'default', sender: 'eve', name: 'E\u001b[2Jve' },
+    })
+    expect(await run('revoke', 'chat-native', 'eve')).toEqual({ stderr: '', printed: { ok: true } })
+    const refused = { code: 1, stdout: '', stderr: expect.stringMatching(/^No sender is waiting .+\.\n$/) }
+    await expect(run('approve', code)).rejects.toMatchObject(refused)
+    await expect(run('revoke', 'chat-native', 'eve')).rejects.toMatchObject(refused)
+  })
 })
