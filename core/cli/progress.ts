@@ -1,5 +1,6 @@
 // Shows the progress of long work: a bar in a terminal, lines elsewhere, or JSON lines.
 import { SingleBar } from 'cli-progress'
+import { printJson } from './inspect/output.ts'
 
 /** What a command does, by the name of the step in JSON. */
 export type Steps<Name extends string> = Readonly<Record<Name, { title: string; unit: Unit }>>
@@ -22,7 +23,7 @@ export interface ProgressView<Name extends string> {
 
 export const formatCount = (count: number): string => count.toLocaleString('en')
 
-export const formatMegabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
+export const formatMegabytes = (bytes: number): string => formatTotal('bytes', bytes)
 
 interface ViewOptions {
   json?: boolean | undefined
@@ -45,7 +46,7 @@ function createJsonLines<Name extends string>(): ProgressView<Name> {
     report: (progress) => {
       const { step, done, total } = progress
       const percent = `${step} ${Math.floor((100 * done) / total)}`
-      if (percent !== shown) print(`${JSON.stringify({ type: 'progress', ...progress })}\n`)
+      if (percent !== shown) printJson({ type: 'progress', ...progress })
       shown = percent
     },
     print,
@@ -53,8 +54,13 @@ function createJsonLines<Name extends string>(): ProgressView<Name> {
   }
 }
 
-const format = (unit: Unit, amount: number): string =>
-  unit === 'bytes' ? formatMegabytes(amount) : `${formatCount(amount)} ${amount === 1 ? unit.slice(0, -1) : unit}`
+const formatAmount = (unit: Unit, amount: number): string =>
+  unit === 'bytes' ? (amount / 1e6).toFixed(1) : formatCount(amount)
+
+function formatTotal(unit: Unit, total: number): string {
+  const word = unit === 'bytes' ? 'MB' : total === 1 ? unit.slice(0, -1) : unit
+  return `${formatAmount(unit, total)} ${word}`
+}
 
 /** How often a line of a step may follow another. */
 const lineIntervalMs = 5000
@@ -68,7 +74,7 @@ function createLines<Name extends string>(steps: Steps<Name>): ProgressView<Name
       const isNew = step !== current
       if (!isNew && performance.now() < shownAt + lineIntervalMs) return
       const { title, unit } = steps[step]
-      process.stderr.write(`${title} (${isNew ? '' : `${format(unit, done)} of `}${format(unit, total)})\n`)
+      process.stderr.write(`${title} (${isNew ? '' : `${formatAmount(unit, done)} of `}${formatTotal(unit, total)})\n`)
       current = step
       shownAt = performance.now()
     },
@@ -89,7 +95,7 @@ function createBars<Name extends string>(steps: Steps<Name>): ProgressView<Name>
   let current: Progress<Name> | undefined
   const describe = ({ step, done, total }: Progress<Name>) => {
     const { title, unit } = steps[step]
-    return { title, amount: `${format(unit, done)} of ${format(unit, total)}` }
+    return { title, amount: `${formatAmount(unit, done)} of ${formatTotal(unit, total)}` }
   }
   const show = (progress: Progress<Name>): void => bar.start(progress.total, progress.done, describe(progress))
   return {

@@ -172,7 +172,7 @@ describe('svc-gateway backup and restore', () => {
     writeFileSync(join(dir, 'state', 'large'), randomBytes(50_000_000))
     const before = readdirSync(dir).toSorted()
     const { see, press, ended } = openTerminal(dir, ['backup', 'a.tar.gz'])
-    await see('- Writing the archive: 0.0 MB of 50.')
+    await see('- Writing the archive: 0.0 of 50.')
     press(keys.ctrlC)
     await see('The backup was interrupted, and nothing was written.')
     expect(await ended).toBe(130)

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest'
 import { listCommands } from '../../.ci/cli-docs.ts'
 
-/** These run until they are stopped, print a script, or write an archive. */
-const withoutJson = new Set(['start', 'completion', 'backup', 'restore'])
+/** They run until they are stopped, or print a script. */
+const withoutJson = new Set(['start', 'completion'])
 
 it('every command but a few has --json', () => {
   const commands = [...listCommands()].filter(([name]) => !withoutJson.has(name))

@@ -5,6 +5,7 @@ import { readLocatedConfig } from '../../config/file/read-located.ts'
 import { readVersion } from '../../control/version.ts'
 import { copyStore } from '../../store/sqlite/copy.ts'
 import { CommandError } from '../command-error.ts'
+import { printJson } from '../inspect/output.ts'
 import { createProgressView, formatMegabytes, type ProgressView } from '../progress.ts'
 import { filesName, pack, storeName, unpack, writeManifest } from './archive.ts'
 import { type Contents, listContents } from './contents.ts'
@@ -45,8 +46,10 @@ export async function backup(file: string, { config, force = false, json = false
     await unpack(archive, { folder: check, report: (done, total) => view.report({ step: 'verify', done, total }) })
     publish(archive, target, force)
   }).finally(view.end)
-  if (json) return printJson(target, contents)
-  report(target, contents)
+  const { files, outside } = contents
+  const bytes = statSync(target).size
+  if (json) return printJson({ type: 'result', file: target, bytes, files: files.length, outside })
+  printResult({ target, bytes, outside })
 }
 
 function assertPossible(target: string, { store, force }: { store: string; force: boolean }): void {
@@ -101,16 +104,16 @@ function publish(archive: string, target: string, force: boolean): void {
   }
 }
 
-function report(target: string, { outside }: Contents): void {
+interface Result extends Pick<Contents, 'outside'> {
+  target: string
+  bytes: number
+}
+
+function printResult({ target, bytes, outside }: Result): void {
   process.stdout.write(
-    `Wrote ${target} (${formatMegabytes(statSync(target).size)}) and verified it. It contains secrets and private ` +
-      'data, and only you can read it.\n',
+    `Wrote ${target} (${formatMegabytes(bytes)}) and verified it. It contains secrets and private data, and only you ` +
+      'can read it.\n',
   )
   for (const path of outside)
     process.stderr.write(`Not included, because it is outside the configuration directory: ${path}\n`)
-}
-
-function printJson(file: string, { files, outside }: Contents): void {
-  const result = { type: 'result', file, bytes: statSync(file).size, files: files.length, outside }
-  process.stdout.write(`${JSON.stringify(result)}\n`)
 }

@@ -6,6 +6,7 @@ import { commandLine, firstConfigFile, locateConfig } from '../../config/file/lo
 import { readConfigFile } from '../../config/file/read.ts'
 import { acquireLock } from '../../store/sqlite/lock.ts'
 import { CommandError } from '../command-error.ts'
+import { printJson } from '../inspect/output.ts'
 import { createProgressView } from '../progress.ts'
 import { filesName, storeName, unpack } from './archive.ts'
 import type { BackupOptions } from './backup.ts'
@@ -27,8 +28,9 @@ export async function restore(file: string, { config, force = false, json = fals
     const manifest = await unpack(archive, { folder, report }).finally(view.end)
     const kept = putInPlace(folder, { target, name: basename(manifest.config), force })
     const result = { type: 'result', file: target, createdAt: manifest.createdAt, kept }
-    const text = `Restored the backup of ${result.createdAt}. Check it with: ${commandLine(`check --config ${target}`)}`
-    process.stdout.write(`${json ? JSON.stringify(result) : text}\n`)
+    const check = commandLine(`check --config ${target}`)
+    if (json) printJson(result)
+    else process.stdout.write(`Restored the backup of ${result.createdAt}. Check it with: ${check}\n`)
   })
 }
 

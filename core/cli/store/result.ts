@@ -1,6 +1,6 @@
 // Prints what a migration would copy, and what it has copied.
 import type { ComparedTable, CopyPreview, CopyResult } from '../../store/copy/copy-store.ts'
-import { printList } from '../inspect/output.ts'
+import { printJson, printList } from '../inspect/output.ts'
 import { formatCount } from '../progress.ts'
 
 export async function printPreview(preview: CopyPreview, { json }: { json?: boolean | undefined }): Promise<void> {
@@ -39,5 +39,3 @@ export async function printResult({ tables, from, to }: CopyResult, { json }: { 
 const describeDifference = ({ to }: ComparedTable): string => `differs: ${countRows(to.rows)}, ${to.checksum}`
 
 const countRows = (count: number): string => `${formatCount(count)} row${count === 1 ? '' : 's'}`
-
-const printJson = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`)
