@@ -177,6 +177,7 @@ describe('gmail setup', () => {
     }
     gmail.tokens.isDenied = true
     await Promise.all([
+      fails('There are no stored credentials yet; name the file from Google Cloud Console with --client.'),
       fails('cannot be read as JSON', '--client', config),
       fails('is neither an OAuth client of the type "Desktop app" nor the key', '--client', web),
       fails('Google did not grant access; run the command again and agree to it.', '--client', file),

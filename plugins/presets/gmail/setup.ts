@@ -1,4 +1,5 @@
 // Sets up the watch of a mailbox: gets credentials, creates what Pub/Sub needs, and tries each part.
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { InputError, type Json, type PresetSetupContext, type Static, Type } from 'svc-gateway/plugin'
 import { authorize, type OAuthClientFile } from './authorize.ts'
@@ -109,7 +110,14 @@ async function findCredentials(
   { account, client }: Answers,
   context: PresetSetupContext<Settings> & { urls: Watch['urls']; usesPubSub: boolean },
 ): Promise<{ credentials: Credentials; project?: string | undefined }> {
-  if (client === undefined) return { credentials: await readCredentials(context.privatePath(credentialsFile)) }
+  if (client === undefined) {
+    const stored = context.privatePath(credentialsFile)
+    if (!existsSync(stored))
+      throw new InputError(
+        'There are no stored credentials yet; name the file from Google Cloud Console with --client.',
+      )
+    return { credentials: await readCredentials(stored) }
+  }
   const parsed = await readClient(client)
   if (parsed.type === 'service_account')
     return { credentials: await readCredentials(client), project: parsed.project_id }
