@@ -2,30 +2,33 @@
 // published to the subscribers of its feed.
 import type { DeliveryChange, RunChange, StoreChanges } from './changes.ts'
 import { createFeed, type Feed } from './feed.ts'
-import { forwardChanges } from './forward-changes.ts'
 import { describeAccepted, describeRefused } from './operations/requests.ts'
 import type { Replicas } from './replicas.ts'
+import { shareChanges } from './shared-changes.ts'
 import type { AcceptCommand, NewDelivery, NewRun, RunEnd, Store, Timestamp } from './store.ts'
+import { withWorkMessages } from './work-messages.ts'
 
-/** With `replicas`, changes of other gateways are published, too. */
+/** With `replicas`, changes of other gateways are published, too, and the others are told of work. */
 export function withChangeEvents(store: Store, replicas?: Replicas): { store: Store; changes: StoreChanges } {
-  const changes: StoreChanges = {
-    requests: createFeed(),
-    events: createFeed(),
-    runs: createFeed(),
-    outbox: createFeed(),
+  if (!replicas) {
+    const changes: StoreChanges = {
+      requests: createFeed(),
+      events: createFeed(),
+      runs: createFeed(),
+      outbox: createFeed(),
+    }
+    return { changes, store: publishChanges(store, changes) }
   }
-  const own = replicas ? forwardChanges(changes, { store, replicas }) : changes
-  return {
-    changes,
-    store: {
-      ...store,
-      ...publishRequests(store, own),
-      ...publishRuns(store, own),
-      ...publishDeliveries(store, own),
-    },
-  }
+  const { changes, own } = shareChanges({ store, replicas })
+  return { changes, store: publishChanges({ ...store, ...withWorkMessages(store, replicas) }, own) }
 }
+
+const publishChanges = (store: Store, changes: StoreChanges): Store => ({
+  ...store,
+  ...publishRequests(store, changes),
+  ...publishRuns(store, changes),
+  ...publishDeliveries(store, changes),
+})
 
 function publishRequests(store: Store, changes: StoreChanges): Pick<Store, 'accept' | 'recordRefusal'> {
   return {

@@ -7,18 +7,23 @@ export interface Feed<Item> {
   subscribe(subscriber: (item: Item) => void): () => void
 }
 
-export function createFeed<Item>(): Feed<Item> {
+/** @param start called for the first subscriber; the function that it returns is called when there is none any more */
+export function createFeed<Item>(start?: () => () => void): Feed<Item> {
   const subscribers = new Set<(item: Item) => void>()
+  let stop: (() => void) | undefined
   return {
     hasSubscribers: () => subscribers.size > 0,
     publish: (item) => {
       for (const subscriber of subscribers) subscriber(item)
     },
     subscribe: (subscriber) => {
+      if (subscribers.size === 0) stop = start?.()
       // A function of its own for each subscription: the same subscriber may subscribe twice.
       const own = (item: Item): void => subscriber(item)
       subscribers.add(own)
-      return () => void subscribers.delete(own)
+      return () => {
+        if (subscribers.delete(own) && subscribers.size === 0) stop?.()
+      }
     },
   }
 }

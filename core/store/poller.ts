@@ -1,4 +1,5 @@
 // A poller claims work from the store: on each notification, one claim at a time, and again after a failure.
+import { setTimeout as delay } from 'node:timers/promises'
 import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin.ts'
 
@@ -14,13 +15,15 @@ export interface Poller {
 }
 
 interface PollerDeps {
-  /** Claims the available work and starts it. */
-  claim(): Promise<void>
+  /** Claims the available work and starts it. @returns false if there was none */
+  claim(): Promise<boolean | void>
   retryMs: number
+  /** How long the poller pauses after a claim that found nothing. */
+  pauseMs?: number
   log: Log
 }
 
-export function createPoller({ claim, retryMs, log }: PollerDeps): Poller {
+export function createPoller({ claim, retryMs, pauseMs = 0, log }: PollerDeps): Poller {
   let claiming: Promise<void> | undefined
   let isNotifiedAgain = false
   let isClosed = false
@@ -34,7 +37,8 @@ export function createPoller({ claim, retryMs, log }: PollerDeps): Poller {
     try {
       do {
         isNotifiedAgain = false
-        await claim()
+        const hasFound = await claim()
+        if (hasFound === false && pauseMs > 0) await delay(pauseMs)
       } while (isNotifiedAgain && !isClosed)
       outage.worked()
     } catch (error) {

@@ -28,14 +28,16 @@ interface RunClaimsDeps {
   log: Log
 }
 
+const emptyClaimPauseMs = 50
+
 export function createRunClaims(deps: RunClaimsDeps): RunClaims {
   const { store, owner, active, queue, maxConcurrent, isShared, leaseMs, retryMs, log } = deps
   /** True after a claim without an answer: the store may hold runs in our name that we never started. */
   let isClaimUncertain = false
 
-  const claim = async (): Promise<void> => {
+  const claim = async (): Promise<boolean> => {
     const max = maxConcurrent() - active.count()
-    if (max <= 0) return
+    if (max <= 0) return true
     if (isClaimUncertain) queue.add(await store.releaseUnheldRuns(owner, active.ids()))
     isClaimUncertain = true
     const sentAt = performance.now()
@@ -49,8 +51,10 @@ export function createRunClaims(deps: RunClaimsDeps): RunClaims {
     isClaimUncertain = false
     queue.add(-claimed.length)
     for (const run of claimed) active.start(run, sentAt)
+    return claimed.length > 0
   }
-  const poller = createPoller({ claim, retryMs, log })
+  // A claim locks out all accepts of the database, and every accept of any gateway asks for one.
+  const poller = createPoller({ claim, retryMs, pauseMs: isShared ? emptyClaimPauseMs : 0, log })
 
   const claimDueRetries = async (): Promise<void> => {
     poller.notify()

@@ -1,7 +1,7 @@
 // Keeps the runs of a shared store moving: looks for work when another gateway has queued or ended a run, and now and
 // then, because messages may be lost.
-import type { ChangeMessage } from '../../store/forward-changes.ts'
 import type { Replicas } from '../../store/replicas.ts'
+import { workTopics } from '../../store/work-messages.ts'
 import type { RunClaims } from './claims.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -26,16 +26,10 @@ export function createSharedRuns({ replicas, claims, waiters }: SharedRunsDeps):
     waiters.recheck()
   }
 
-  /** A run that has ended leaves room for the next one of its session, or under the limit of concurrent runs. */
-  const onChange = ({ id, status }: ChangeMessage): void => {
-    if (status === 'running') return
-    claims.notify()
-    if (status !== 'queued') waiters.recheck(id)
-  }
-
   return {
     start: () => {
-      replicas.subscribe('run', (message) => onChange(message as unknown as ChangeMessage))
+      replicas.subscribe(workTopics.runs, claims.notify)
+      replicas.subscribe(workTopics.ended, (id) => waiters.recheck(id as string))
       replicas.subscribe('catch-up', poll)
       timer = setInterval(poll, pollMs).unref()
     },

@@ -8,11 +8,17 @@ export type Lane = 'accepts' | 'work' | 'reads'
 
 export interface Database {
   /** Runs `work` in one transaction. Resolves when its changes are on disk. */
-  transact<Result>(lane: Lane, work: (tx: PostgresTransaction) => Promise<Result>): Promise<Result>
+  transact<Result>(lane: Lane, work: Work<Result>): Promise<Result>
   query<Row>(sql: string): Promise<Row[]>
   /** Opens a connection of the caller's own. */
   connect(): Promise<Client>
   close(): Promise<void>
+}
+
+export interface Work<Result> {
+  /** The statements that begin the transaction. They have no placeholders, and need one message. */
+  begin: string
+  work(tx: PostgresTransaction): Promise<Result>
 }
 
 /**
@@ -20,13 +26,6 @@ export interface Database {
  * order of their calls.
  */
 const connections: Record<Lane, number> = { accepts: 1, work: 1, reads: 2 }
-
-const begin: Record<Lane, string> = {
-  accepts: 'BEGIN',
-  work: 'BEGIN',
-  // Operations may read in several statements, which must agree with each other.
-  reads: 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY',
-}
 
 const connectMs = 5_000
 /**
@@ -56,8 +55,7 @@ export async function createDatabase(url: string): Promise<Database> {
   return {
     transact: async (lane, work) => {
       const client = await pools[lane].connect()
-      const tx = createTransaction(client, translate)
-      return await transactOn(client, { tx, begin: begin[lane], work: () => work(tx) })
+      return await transactOn(client, createTransaction(client, translate), work)
     },
     query: async <Row>(sql: string) => (await pools.reads.query(sql)).rows as Row[],
     connect: () => connectClient(pg, { ...config, lock_timeout: 0, pipeline: true }),
@@ -127,22 +125,17 @@ function createPool(pg: Pg, config: ClientConfig, max: number): Pool {
   return pool
 }
 
-interface TransactionOptions<Result> {
-  tx: PostgresTransaction
-  begin: string
-  work: () => Promise<Result>
-}
-
-/** Awaits `BEGIN` together with the first statements of `work`, which saves a round trip. */
+/** Awaits `begin` together with the first statements of `work`, which saves a round trip. */
 async function transactOn<Result>(
   client: PoolClient,
-  { tx, begin, work }: TransactionOptions<Result>,
+  tx: PostgresTransaction,
+  { begin, work }: Work<Result>,
 ): Promise<Result> {
   let lost: Error | undefined
   const onError = (error: Error): void => void (lost ??= error)
   client.on('error', onError)
   try {
-    const [, result] = (await settleAll([client.query(begin), work()])) as [unknown, Result]
+    const [, result] = (await settleAll([client.query(begin), work(tx)])) as [unknown, Result]
     await tx.commit()
     return result
   } catch (error) {

@@ -39,22 +39,26 @@ interface GroupsOptions {
 export function createGroups(database: Pick<Database, 'transact'>, { storeId, findInsert }: GroupsOptions) {
   const performIn: Record<Lane, (tx: PostgresTransaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
     reads: performTogether,
-    work: async (tx, calls) => {
-      const [, results] = await settleAll([tx.all(lockSql, storeId), performInOrder(tx, calls)])
-      return results
-    },
+    work: performInOrder,
     accepts: async (tx, calls) => {
       const rows = [...new Set(calls.flatMap(rowsOf))]
-      const locks = [tx.all(sharedLockSql, storeId), rows.length > 0 && lockRows(tx, { storeId, rows })]
-      const [, results] = await settleAll([settleAll(locks), performAccepts(tx, calls, findInsert)])
+      const locked = rows.length > 0 && lockRows(tx, { storeId, rows })
+      const [, results] = await settleAll([locked, performAccepts(tx, calls, findInsert)])
       return results
     },
+  }
+  const begin: Record<Lane, string> = {
+    // Operations may read in several statements, which must agree with each other.
+    reads: 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY',
+    // Two numbers and one number are different kinds of locks.
+    work: `BEGIN; SELECT pg_advisory_xact_lock(${storeId}, 0)`,
+    accepts: `BEGIN; SELECT pg_advisory_xact_lock_shared(${storeId}, 0)`,
   }
 
   async function performGroup(lane: Lane, calls: readonly StoreCall[]): Promise<unknown[]> {
     for (let tries = 1; ; tries++) {
       try {
-        return await database.transact(lane, (tx) => performIn[lane](tx, calls))
+        return await database.transact(lane, { begin: begin[lane], work: (tx) => performIn[lane](tx, calls) })
       } catch (error) {
         if (!isConflict(error) || tries === maxTries) throw error
       }
@@ -92,10 +96,6 @@ async function performInOrder(tx: Transaction, calls: readonly StoreCall[]): Pro
 /** The connection sends all statements without waiting for each answer. */
 const performTogether = (tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> =>
   settleAll(calls.map((call) => perform(tx, call)))
-
-/** Two numbers and one number are different kinds of locks. */
-const lockSql = 'SELECT pg_advisory_xact_lock(?, 0)'
-const sharedLockSql = 'SELECT pg_advisory_xact_lock_shared(?, 0)'
 
 /**
  * The rows that a call may write although another call may write them, too. They are locked in the order of their

@@ -1,9 +1,11 @@
 // Sends and receives the messages between gateways with LISTEN and NOTIFY, on a connection of its own.
-import type { Client } from 'pg'
+import type { Client, QueryConfig } from 'pg'
 import { createOutage } from '../../outage.ts'
 import type { Json, Log } from '../../plugin.ts'
 import type { Replicas } from '../replicas.ts'
 import { describe } from './failure.ts'
+import { createMessageBatch, type Message } from './message-batch.ts'
+import { createPresence } from './presence.ts'
 
 export interface Messages extends Replicas {
   /** Connects, and connects again whenever the connection is lost. */
@@ -11,20 +13,25 @@ export interface Messages extends Replicas {
   close(): Promise<void>
 }
 
-interface Item {
-  topic: string
-  item: Json
-}
-
-/** A notification holds less than 8,000 bytes. A larger item is not sent. */
-const maxBytes = 7_500
-/** Each notification briefly locks out all commits of the server, so items wait for others. */
+/** Each notification briefly locks out all commits of the server, so messages wait for others. */
 const collectMs = 20
 const reconnectMs = 1_000
-/** Further items are dropped: messages are only hints. */
-const maxPending = 5_000
-/** A lost network is found by a statement that gets no answer. */
-const checkMs = 5_000
+/** How often a gateway announces itself. A lost network is found by an announcement that gets no answer. */
+const announceMs = 5_000
+/** After three missed announcements, a gateway is thought to be gone. */
+const presenceMs = 16_000
+const introductionMs = 1_000
+/** The topic of announcements. */
+const announcement = 'gateway'
+const catchUp = 'catch-up'
+const answerMs = 5_000
+
+interface Announcement {
+  /** The topics that the sender wants. */
+  topics: string[]
+  /** True: the sender does not know the others, so that it has sent them nothing. They answer. */
+  isNew: boolean
+}
 
 export function createMessages(log: Log): Messages {
   const subscribers = new Map<string, ((item: Json) => void)[]>()
@@ -34,7 +41,11 @@ export function createMessages(log: Log): Messages {
     worked: 'messages between gateways are exchanged again',
     describe: (error) => ({ reason: describe(error) }),
   })
-  let pending: Item[] = []
+  const presence = createPresence({ lifetimeMs: presenceMs, introductionMs })
+  const batch = createMessageBatch()
+  let mustAnnounce = false
+  let isNew = true
+  let announcedAt = -Infinity
   let nextSend: NodeJS.Timeout | undefined
   let client: Client | undefined
   let address: { connect: () => Promise<Client>; channel: string } | undefined
@@ -43,9 +54,30 @@ export function createMessages(log: Log): Messages {
   let isClosed = false
 
   const publish: Replicas['publish'] = (topic, item) => {
-    if (isClosed || pending.length >= maxPending) return
-    pending.push({ topic, item })
+    if (isClosed || !presence.isWanted(topic)) return
+    batch.add({ topic, item })
     nextSend ??= setTimeout(send, collectMs).unref()
+  }
+
+  function announceSoon(): void {
+    if (!client) return
+    mustAnnounce = true
+    nextSend ??= setTimeout(send, collectMs).unref()
+  }
+
+  function announce(): string {
+    // The others have thought this gateway gone.
+    if (performance.now() - announcedAt > presenceMs) beginAnew()
+    const item = { topics: [...subscribers.keys()], isNew }
+    announcedAt = performance.now()
+    mustAnnounce = false
+    isNew = false
+    return JSON.stringify([{ topic: announcement, item }])
+  }
+
+  function beginAnew(): void {
+    presence.reset()
+    isNew = true
   }
 
   async function connectAndListen(): Promise<void> {
@@ -53,17 +85,17 @@ export function createMessages(log: Log): Messages {
     try {
       const opened = await address.connect()
       opened.on('notification', ({ processId, payload = '[]' }) => {
-        if (processId !== (opened as Client & { processID: number }).processID) receive(payload)
+        if (processId !== (opened as Client & { processID: number }).processID) receive(processId, payload)
       })
       opened.on('error', (error) => leave(opened, error))
       opened.on('end', () => leave(opened, new Error('The server closed the connection.')))
       client = opened
       await opened.query(`LISTEN ${address.channel}`)
       outage.worked()
+      beginAnew()
+      announceSoon()
       check(opened)
-      // Either side may have missed something.
-      emit('catch-up', null)
-      publish('catch-up', null)
+      emit(catchUp, null)
     } catch (error) {
       outage.failed(error)
       const failed = client
@@ -87,19 +119,37 @@ export function createMessages(log: Log): Messages {
     if (!isClosed) timer = setTimeout(() => void (connecting = connectAndListen()), reconnectMs).unref()
   }
 
-  /** Asks the server now and then, because nothing else is sent on this connection. */
+  /** Announces this gateway now and then, which also shows whether the connection works. */
   function check(checked: Client): void {
     clearTimeout(timer)
     timer = setTimeout(() => {
-      checked.query({ text: 'SELECT 1', query_timeout: checkMs } as { text: string }).then(
+      notify(checked, announce()).then(
         () => client === checked && check(checked),
         (error: Error) => leave(checked, error),
       )
-    }, checkMs).unref()
+    }, announceMs).unref()
   }
 
-  function receive(payload: string): void {
-    for (const { topic, item } of JSON.parse(payload) as Item[]) emit(topic, item)
+  const notify = (on: Client, payload: string): Promise<unknown> =>
+    on.query({
+      text: 'SELECT pg_notify($1, $2)',
+      values: [address?.channel, payload],
+      query_timeout: answerMs,
+    } as QueryConfig)
+
+  function receive(processId: number, payload: string): void {
+    for (const { topic, item } of JSON.parse(payload) as Message[]) {
+      if (topic === announcement) meet(processId, item as unknown as Announcement)
+      else emit(topic, item)
+    }
+  }
+
+  /** If one of both has not known the other, it has sent it nothing. */
+  function meet(processId: number, { topics, isNew }: Announcement): void {
+    const isKnown = presence.record(processId, topics)
+    if (isKnown && !isNew) return
+    announceSoon()
+    emit(catchUp, null)
   }
 
   function emit(topic: string, item: Json): void {
@@ -108,18 +158,24 @@ export function createMessages(log: Log): Messages {
 
   function send(): void {
     nextSend = undefined
-    const items = pending
-    pending = []
-    if (!client || !address) return
-    for (const payload of toPayloads(items))
-      // A message that is not sent is a lost hint.
-      client.query('SELECT pg_notify($1, $2)', [address.channel, payload]).catch(() => undefined)
+    const payloads = [...(mustAnnounce ? [announce()] : []), ...batch.take()]
+    if (!client) return
+    // A message that is not sent is a lost hint.
+    for (const payload of payloads) notify(client, payload).catch(() => undefined)
   }
 
   return {
     publish,
+    isWanted: presence.isWanted,
     subscribe: (topic, subscriber) => {
-      subscribers.set(topic, [...(subscribers.get(topic) ?? []), subscriber])
+      const others = subscribers.get(topic)
+      subscribers.set(topic, [...(others ?? []), subscriber])
+      if (!others) announceSoon()
+      return () => {
+        const left = subscribers.get(topic)?.filter((other) => other !== subscriber) ?? []
+        if (left.length > 0) subscribers.set(topic, left)
+        else if (subscribers.delete(topic)) announceSoon()
+      }
     },
     open: (connect, channel) => {
       address = { connect, channel }
@@ -135,26 +191,4 @@ export function createMessages(log: Log): Messages {
       await closing?.end().catch(() => undefined)
     },
   }
-}
-
-/** Puts as many items into each payload as fit. */
-function toPayloads(items: readonly Item[]): string[] {
-  const payloads: string[] = []
-  let texts: string[] = []
-  let bytes = 2
-  const add = (): void => {
-    if (texts.length > 0) payloads.push(`[${texts.join(',')}]`)
-    texts = []
-    bytes = 2
-  }
-  for (const item of items) {
-    const text = JSON.stringify(item)
-    const size = Buffer.byteLength(text) + 1
-    if (size > maxBytes) continue
-    if (bytes + size > maxBytes) add()
-    texts.push(text)
-    bytes += size
-  }
-  add()
-  return payloads
 }

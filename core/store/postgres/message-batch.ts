@@ -1,0 +1,53 @@
+// Collects messages and puts as many into each notification as fit.
+import type { Json } from '../../plugin.ts'
+
+export interface Message {
+  topic: string
+  item: Json
+}
+
+export interface MessageBatch {
+  /** Adds a message, unless the batch has the same one. */
+  add(message: Message): void
+  /** Returns the payloads of the notifications, and begins again. */
+  take(): string[]
+}
+
+/** A notification holds less than 8,000 bytes. A larger message is not sent. */
+const maxBytes = 7_500
+/** Further messages are dropped: they are only hints. */
+const maxMessages = 5_000
+
+export function createMessageBatch(): MessageBatch {
+  let texts = new Set<string>()
+  return {
+    add: (message) => {
+      if (texts.size < maxMessages) texts.add(JSON.stringify(message))
+    },
+    take: () => {
+      const payloads = toPayloads(texts)
+      texts = new Set()
+      return payloads
+    },
+  }
+}
+
+function toPayloads(texts: Iterable<string>): string[] {
+  const payloads: string[] = []
+  let current: string[] = []
+  let bytes = 2
+  const add = (): void => {
+    if (current.length > 0) payloads.push(`[${current.join(',')}]`)
+    current = []
+    bytes = 2
+  }
+  for (const text of texts) {
+    const size = Buffer.byteLength(text) + 1
+    if (size > maxBytes) continue
+    if (bytes + size > maxBytes) add()
+    current.push(text)
+    bytes += size
+  }
+  add()
+  return payloads
+}

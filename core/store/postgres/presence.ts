@@ -1,0 +1,47 @@
+// Remembers which other gateways use the database, and which messages they want.
+
+export interface Presence {
+  /** Records that a gateway has announced itself. @returns false if it was not known, or was thought to be gone */
+  record(processId: number, topics: readonly string[]): boolean
+  /** Whether another gateway wants the messages of this topic, or may want them. */
+  isWanted(topic: string): boolean
+  /** Forgets all gateways, and gives them time to announce themselves. */
+  reset(): void
+}
+
+interface Gateway {
+  topics: ReadonlySet<string>
+  /** In monotonic milliseconds. */
+  goneAt: number
+}
+
+interface Times {
+  /** How long an announcement is valid. */
+  lifetimeMs: number
+  /** How long the others have to announce themselves. Until then, they may want everything. */
+  introductionMs: number
+}
+
+export function createPresence({ lifetimeMs, introductionMs }: Times): Presence {
+  /** By the id of the server process that serves their connection. */
+  const gateways = new Map<number, Gateway>()
+  let introducedAt = Infinity
+  return {
+    record: (processId, topics) => {
+      const now = performance.now()
+      for (const [id, { goneAt }] of gateways) if (goneAt <= now) gateways.delete(id)
+      const isKnown = gateways.has(processId)
+      gateways.set(processId, { topics: new Set(topics), goneAt: now + lifetimeMs })
+      return isKnown
+    },
+    isWanted: (topic) => {
+      const now = performance.now()
+      if (now < introducedAt) return true
+      return gateways.values().some(({ topics, goneAt }) => topics.has(topic) && goneAt > now)
+    },
+    reset: () => {
+      gateways.clear()
+      introducedAt = performance.now() + introductionMs
+    },
+  }
+}
