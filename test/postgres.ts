@@ -61,7 +61,8 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
   }
   async function end(signal: NodeJS.Signals): Promise<void> {
     if (server.exitCode !== null || server.signalCode !== null) return
-    const ended = once(server, 'exit')
+    // Its children hold the other end of the pipe, and a server cannot start again before they have ended.
+    const ended = once(server, 'close')
     server.kill(signal)
     await ended
   }
