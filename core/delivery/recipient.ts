@@ -61,8 +61,9 @@ export function createRecipients({
   }
 
   const problemOf = (channel: string, to: string | undefined): string | undefined => {
+    if (to === undefined) return undefined
     const known = loaded.get(nameOf(channel))
-    const problem = known && to !== undefined ? findRecipientProblem(known, to) : undefined
+    const problem = known && findRecipientProblem(known, to)
     return problem && `to ${problem}`
   }
 

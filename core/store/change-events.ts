@@ -46,14 +46,23 @@ function publishRequests(store: Store, changes: StoreChanges): Pick<Store, 'acce
 }
 
 function publishAccepted(changes: StoreChanges, command: AcceptCommand): void {
-  const { at, request, runs = [], events = [], deliveries = [] } = command
-  if (request) {
-    const { id, hook, client } = request
-    changes.requests.publish({ id, at, hook, client, status: 'accepted', result: describeAccepted(request, command) })
-  }
-  for (const event of events) changes.events.publish({ ...event, at })
-  for (const run of runs) changes.runs.publish({ run: asQueuedRun(run, at), deliveries: [] })
-  for (const delivery of deliveries) changes.outbox.publish(asPendingDelivery(delivery, at))
+  const { at, request, runs, events, deliveries } = command
+  publishEach(changes.requests, request && [request], (accepted) => {
+    const { id, hook, client } = accepted
+    return { id, at, hook, client, status: 'accepted', result: describeAccepted(accepted, command) }
+  })
+  publishEach(changes.events, events, (event) => ({ ...event, at }))
+  publishEach(changes.runs, runs, (run) => ({ run: asQueuedRun(run, at), deliveries: [] }))
+  publishEach(changes.outbox, deliveries, (delivery) => asPendingDelivery(delivery, at))
+}
+
+/** Makes the changes only if somebody watches. */
+function publishEach<Item, Change>(
+  feed: Feed<Change>,
+  items: readonly Item[] = [],
+  toChange: (item: Item) => Change,
+): void {
+  if (feed.hasSubscribers()) for (const item of items) feed.publish(toChange(item))
 }
 
 const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({

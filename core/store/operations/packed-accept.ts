@@ -8,16 +8,18 @@ export type AcceptRecords = Omit<AcceptCommand, 'runs'> & { runs?: readonly RunR
 
 export type PackedAccept = ReturnType<typeof packAccept>
 
-export function packAccept({ at, request, events, runs, ...others }: AcceptCommand) {
-  const isPlain = Object.values(others).every((value) => value === undefined)
-  return [
-    at,
-    request && packRequest(request),
-    events?.map(packEvent),
-    runs?.map(packRun),
-    isPlain ? undefined : others,
-  ] as const
+export function packAccept(command: AcceptCommand) {
+  const { at, request, events, runs } = command
+  return [at, request && packRequest(request), events?.map(packEvent), runs?.map(packRun), packOthers(command)] as const
 }
+
+/** Most commands have none of these. */
+function packOthers({ idempotency, route, deliveries, state, firing }: AcceptCommand): Others | undefined {
+  if (!idempotency && !route && !deliveries && !state && !firing) return undefined
+  return { idempotency, route, deliveries, state, firing } satisfies Complete<Others>
+}
+
+type Others = Omit<AcceptCommand, 'at' | 'request' | 'events' | 'runs'>
 
 export const unpackAccept = ([at, request, events, runs, others]: PackedAccept): AcceptRecords => ({
   at,

@@ -23,9 +23,9 @@ export interface RunRecord extends Omit<NewRun, 'spec'> {
 }
 
 /** A message may be long, so that it has a column of its own: lists do not read it. */
-export const splitSpec = ({ message, ...others }: RunSpec): Pick<RunRecord, 'spec' | 'message'> => ({
-  spec: JSON.stringify(others),
-  message,
+export const splitSpec = (spec: RunSpec): Pick<RunRecord, 'spec' | 'message'> => ({
+  spec: JSON.stringify({ ...spec, message: undefined }),
+  message: spec.message,
 })
 
 export async function insertRun(tx: Transaction, run: RunRecord, { at, idempotency }: InsertContext): Promise<void> {
