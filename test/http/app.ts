@@ -155,3 +155,9 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<st
 
 export const statusLines = (received: string): string[] =>
   received.match(/HTTP\/1\.1 \d{3}/g)?.map((line) => line.slice(9)) ?? []
+
+/** Writes one piece after another for as long as the connection lives. */
+export function drip(write: () => unknown, ended: Promise<unknown>, everyMs: number): void {
+  const timer = setInterval(write, everyMs)
+  void ended.finally(() => clearInterval(timer))
+}

@@ -1,41 +1,8 @@
-// Tests slow clients. The tests run concurrently, and the timeout of each test is the limit that it proves.
+// Tests slow clients, concurrently, at limits that are shorter than the real ones (test/long/slow-clients.test.ts).
 import { describe, it } from 'vitest'
-import { rawConnection, rawRequest, startApp, statusLines } from './app.ts'
+import { drip, rawConnection, rawRequest, startApp, statusLines } from './app.ts'
 
 const short = { limits: { headersMs: 300, requestMs: 600, checkEveryMs: 50 } }
-
-/** Writes one piece after another for as long as the connection lives. */
-function drip(write: () => unknown, ended: Promise<unknown>, everyMs: number): void {
-  const timer = setInterval(write, everyMs)
-  void ended.finally(() => clearInterval(timer))
-}
-
-describe.concurrent('a client, at the real limits,', () => {
-  it('that sends its headers slowly gets 408 after 15 s', { timeout: 20_000 }, async ({ onTestFinished, expect }) => {
-    const { port, lines } = await startApp({}, onTestFinished)
-    const { socket, ended } = rawConnection(port, onTestFinished)
-    socket.write('POST /hooks/echo HTTP/1.1\r\nHost: localhost\r\n')
-    drip(() => socket.write('X-A: b\r\n'), ended, 1_000)
-    const received = await ended
-    expect(statusLines(received)).toEqual(['408'])
-    expect(received).toContain('"type":"request_timeout"')
-    expect(received).toContain('connection: close')
-    expect(lines).toHaveLength(1)
-  })
-
-  it('that sends its body slowly gets 408 after 30 s', { timeout: 36_000 }, async ({ onTestFinished, expect }) => {
-    const { port, lines, reached } = await startApp({}, onTestFinished)
-    const { socket, ended } = rawConnection(port, onTestFinished)
-    socket.write(rawRequest('{', { headers: ['Content-Length: 1000'] }))
-    drip(() => socket.write(' '), ended, 1_000)
-    const received = await ended
-    expect(statusLines(received)).toEqual(['408'])
-    expect(received).toContain('"type":"request_timeout"')
-    expect(received).toContain('x-request-id: ')
-    expect(lines).toHaveLength(1)
-    expect(reached).toEqual([])
-  })
-})
 
 describe.concurrent('a client, at short limits,', () => {
   it('that sends chunks slowly gets 408, too', async ({ onTestFinished, expect }) => {

@@ -2,10 +2,10 @@
 // message must stay a clean text without the field.
 import examples from '@octokit/webhooks-examples'
 import { describe, expect, it } from 'vitest'
-import { type Judged, loadPresets } from './deliver.ts'
-import { type Path, pathsOf, readOnly, type Schema, withValue } from './mutations.ts'
-import { payloads } from './payloads.ts'
-import type { Sample } from './sample.ts'
+import { type Judged, loadPresets } from '../presets/deliver.ts'
+import { type Path, pathsOf, readOnly, type Schema, withValue } from '../presets/mutations.ts'
+import { payloads } from '../presets/payloads.ts'
+import type { Sample } from '../presets/sample.ts'
 
 const presets = await loadPresets()
 
