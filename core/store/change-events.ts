@@ -8,7 +8,7 @@ import { shareChanges } from './shared-changes.ts'
 import type { AcceptCommand, NewDelivery, NewRun, RunEnd, Store, Timestamp } from './store.ts'
 import { withWorkMessages } from './work-messages.ts'
 
-/** With `replicas`, changes of other gateways are published, too, and the others are told of work. */
+/** With `replicas`, changes of other gateways are published, too, and the others are notified of new work. */
 export function withChangeEvents(store: Store, replicas?: Replicas): { store: Store; changes: StoreChanges } {
   if (!replicas) {
     const changes: StoreChanges = {

@@ -1,8 +1,8 @@
-// Tells the other gateways on a shared store that there is work, and which runs have ended.
+// Notifies the other gateways on a shared store of new work and of runs that have ended.
 import type { Replicas } from './replicas.ts'
 import type { AcceptCommand, Store } from './store.ts'
 
-/** What a gateway tells the others: the topics, and their messages. */
+/** The topics of these messages. */
 export const workTopics = {
   /** A run is queued, or there is room for one. The message is null. */
   runs: 'runs',
@@ -18,53 +18,53 @@ type Work = Pick<
 >
 
 export function withWorkMessages(store: Work, { publish }: Pick<Replicas, 'publish'>): Work {
-  const tellQueued = (): void => publish(workTopics.runs, null)
-  const tellOutbox = (): void => publish(workTopics.outbox, null)
-  const tellEnded = (id: string): void => {
+  const notifyQueued = (): void => publish(workTopics.runs, null)
+  const notifyOutbox = (): void => publish(workTopics.outbox, null)
+  const notifyEnded = (id: string): void => {
     publish(workTopics.ended, id)
-    tellQueued()
+    notifyQueued()
   }
-  const tellAccepted = ({ runs = [], deliveries = [] }: AcceptCommand): void => {
-    if (runs.length > 0) tellQueued()
-    if (deliveries.length > 0) tellOutbox()
+  const notifyAccepted = ({ runs = [], deliveries = [] }: AcceptCommand): void => {
+    if (runs.length > 0) notifyQueued()
+    if (deliveries.length > 0) notifyOutbox()
   }
   return {
     accept: async (command) => {
       const result = await store.accept(command)
-      if (result.outcome === 'accepted') tellAccepted(command)
+      if (result.outcome === 'accepted') notifyAccepted(command)
       return result
     },
     endRun: async (run, end) => {
       const isEnded = await store.endRun(run, end)
-      if (isEnded) tellEnded(run.id)
-      if (isEnded && (end.deliveries.length > 0 || end.alert)) tellOutbox()
+      if (isEnded) notifyEnded(run.id)
+      if (isEnded && (end.deliveries.length > 0 || end.alert)) notifyOutbox()
       return isEnded
     },
     releaseRun: async (run, retry) => {
       const isReleased = await store.releaseRun(run, retry)
-      if (isReleased) tellQueued()
+      if (isReleased) notifyQueued()
       return isReleased
     },
     retryRun: async (id, retry) => {
       const isRetried = await store.retryRun(id, retry)
-      if (isRetried) tellQueued()
+      if (isRetried) notifyQueued()
       return isRetried
     },
     cancelQueuedRun: async (id, end) => {
       const isCancelled = await store.cancelQueuedRun(id, end)
-      if (isCancelled) tellEnded(id)
-      if (isCancelled && end.deliveries.length > 0) tellOutbox()
+      if (isCancelled) notifyEnded(id)
+      if (isCancelled && end.deliveries.length > 0) notifyOutbox()
       return isCancelled
     },
     endDelivery: async (...call) => {
       const isEnded = await store.endDelivery(...call)
       const [, , end] = call
-      if (isEnded && end.status === 'retry') tellOutbox()
+      if (isEnded && end.status === 'retry') notifyOutbox()
       return isEnded
     },
     retryDelivery: async (id, at) => {
       const isRetried = await store.retryDelivery(id, at)
-      if (isRetried) tellOutbox()
+      if (isRetried) notifyOutbox()
       return isRetried
     },
   }

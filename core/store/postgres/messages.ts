@@ -16,17 +16,16 @@ export interface Messages extends Replicas {
 /** Each notification briefly locks out all commits of the server, so messages wait for others. */
 const collectMs = 20
 const reconnectMs = 1_000
-/** How often a gateway announces itself. A lost network is found by an announcement that gets no answer. */
-const announceMs = 5_000
-/** After three missed announcements, a gateway is thought to be gone. */
+/** How often a gateway reports its presence. A lost network is found by a report that gets no answer. */
+const reportMs = 5_000
+/** After three missed reports, a gateway counts as gone. */
 const presenceMs = 16_000
 const introductionMs = 1_000
-/** The topic of announcements. */
-const announcement = 'gateway'
+const presenceTopic = 'presence'
 const catchUp = 'catch-up'
 const answerMs = 5_000
 
-interface Announcement {
+interface PresenceReport {
   /** The topics that the sender wants. */
   topics: string[]
   /** True: the sender does not know the others, so that it has sent them nothing. They answer. */
@@ -43,9 +42,9 @@ export function createMessages(log: Log): Messages {
   })
   const presence = createPresence({ lifetimeMs: presenceMs, introductionMs })
   const batch = createMessageBatch()
-  let mustAnnounce = false
+  let mustReport = false
   let isNew = true
-  let announcedAt = -Infinity
+  let reportedAt = -Infinity
   let nextSend: NodeJS.Timeout | undefined
   let client: Client | undefined
   let address: { connect: () => Promise<Client>; channel: string } | undefined
@@ -59,20 +58,20 @@ export function createMessages(log: Log): Messages {
     nextSend ??= setTimeout(send, collectMs).unref()
   }
 
-  function announceSoon(): void {
+  function reportSoon(): void {
     if (!client) return
-    mustAnnounce = true
+    mustReport = true
     nextSend ??= setTimeout(send, collectMs).unref()
   }
 
-  function announce(): string {
+  function createReport(): string {
     // The others have thought this gateway gone.
-    if (performance.now() - announcedAt > presenceMs) beginAnew()
+    if (performance.now() - reportedAt > presenceMs) beginAnew()
     const item = { topics: [...subscribers.keys()], isNew }
-    announcedAt = performance.now()
-    mustAnnounce = false
+    reportedAt = performance.now()
+    mustReport = false
     isNew = false
-    return JSON.stringify([{ topic: announcement, item }])
+    return JSON.stringify([{ topic: presenceTopic, item }])
   }
 
   function beginAnew(): void {
@@ -93,7 +92,7 @@ export function createMessages(log: Log): Messages {
       await opened.query(`LISTEN ${address.channel}`)
       outage.worked()
       beginAnew()
-      announceSoon()
+      reportSoon()
       check(opened)
       emit(catchUp, null)
     } catch (error) {
@@ -119,15 +118,15 @@ export function createMessages(log: Log): Messages {
     if (!isClosed) timer = setTimeout(() => void (connecting = connectAndListen()), reconnectMs).unref()
   }
 
-  /** Announces this gateway now and then, which also shows whether the connection works. */
+  /** Reports the presence of this gateway now and then, which also shows whether the connection works. */
   function check(checked: Client): void {
     clearTimeout(timer)
     timer = setTimeout(() => {
-      notify(checked, announce()).then(
+      notify(checked, createReport()).then(
         () => client === checked && check(checked),
         (error: Error) => leave(checked, error),
       )
-    }, announceMs).unref()
+    }, reportMs).unref()
   }
 
   const notify = (on: Client, payload: string): Promise<unknown> =>
@@ -139,16 +138,16 @@ export function createMessages(log: Log): Messages {
 
   function receive(processId: number, payload: string): void {
     for (const { topic, item } of JSON.parse(payload) as Message[]) {
-      if (topic === announcement) meet(processId, item as unknown as Announcement)
+      if (topic === presenceTopic) meet(processId, item as unknown as PresenceReport)
       else emit(topic, item)
     }
   }
 
   /** If one of both has not known the other, it has sent it nothing. */
-  function meet(processId: number, { topics, isNew }: Announcement): void {
+  function meet(processId: number, { topics, isNew }: PresenceReport): void {
     const isKnown = presence.record(processId, topics)
     if (isKnown && !isNew) return
-    announceSoon()
+    reportSoon()
     emit(catchUp, null)
   }
 
@@ -158,7 +157,7 @@ export function createMessages(log: Log): Messages {
 
   function send(): void {
     nextSend = undefined
-    const payloads = [...(mustAnnounce ? [announce()] : []), ...batch.take()]
+    const payloads = [...(mustReport ? [createReport()] : []), ...batch.take()]
     if (!client) return
     // A message that is not sent is a lost hint.
     for (const payload of payloads) notify(client, payload).catch(() => undefined)
@@ -170,11 +169,11 @@ export function createMessages(log: Log): Messages {
     subscribe: (topic, subscriber) => {
       const others = subscribers.get(topic)
       subscribers.set(topic, [...(others ?? []), subscriber])
-      if (!others) announceSoon()
+      if (!others) reportSoon()
       return () => {
         const left = subscribers.get(topic)?.filter((other) => other !== subscriber) ?? []
         if (left.length > 0) subscribers.set(topic, left)
-        else if (subscribers.delete(topic)) announceSoon()
+        else if (subscribers.delete(topic)) reportSoon()
       }
     },
     open: (connect, channel) => {

@@ -1,11 +1,11 @@
 // Remembers which other gateways use the database, and which messages they want.
 
 export interface Presence {
-  /** Records that a gateway has announced itself. @returns false if it was not known, or was thought to be gone */
+  /** Records the report of a gateway. @returns false if it was not known, or counted as gone */
   record(processId: number, topics: readonly string[]): boolean
   /** Whether another gateway wants the messages of this topic, or may want them. */
   isWanted(topic: string): boolean
-  /** Forgets all gateways, and gives them time to announce themselves. */
+  /** Forgets all gateways, and gives them time to report. */
   reset(): void
 }
 
@@ -16,9 +16,9 @@ interface Gateway {
 }
 
 interface Times {
-  /** How long an announcement is valid. */
+  /** How long a report is valid. */
   lifetimeMs: number
-  /** How long the others have to announce themselves. Until then, they may want everything. */
+  /** How long the others have to report. Until then, they may want everything. */
   introductionMs: number
 }
 

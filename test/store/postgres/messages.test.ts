@@ -57,7 +57,7 @@ it('are sent only while another gateway subscribes to their topic', async () => 
   one.publish('numbers', 4)
   one.publish('other', 5)
   await expect.poll(() => sent().at(-1)).toEqual({ topic: 'other', item: 5 })
-  expect(sent().filter(({ topic }) => topic !== 'gateway')).toEqual([
+  expect(sent().filter(({ topic }) => topic !== 'presence')).toEqual([
     { topic: 'other', item: 2 },
     { topic: 'numbers', item: 3 },
     { topic: 'other', item: 5 },
@@ -84,7 +84,7 @@ it('tell both gateways to catch up when they meet, because neither has sent anyt
   await Promise.all(caughtUp)
 })
 
-it('are not sent to a gateway that has not announced itself for long', () => {
+it('are not sent to a gateway that has not reported its presence for long', () => {
   const presence = createPresence({ lifetimeMs: 0, introductionMs: 0 })
   expect(presence.isWanted('numbers')).toBe(true)
   presence.reset()
