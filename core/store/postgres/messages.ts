@@ -28,7 +28,7 @@ const answerMs = 5_000
 interface PresenceReport {
   /** The topics that the sender wants. */
   topics: string[]
-  /** True: the sender does not know the others, so that it has sent them nothing. They answer. */
+  /** True: the sender does not know which gateways there are. The others answer with their own reports. */
   isNew: boolean
 }
 
@@ -65,7 +65,7 @@ export function createMessages(log: Log): Messages {
   }
 
   function createReport(): string {
-    // The others have thought this gateway gone.
+    // Meanwhile, the others have counted this gateway as gone.
     if (performance.now() - reportedAt > presenceMs) beginAnew()
     const item = { topics: [...subscribers.keys()], isNew }
     reportedAt = performance.now()
@@ -143,7 +143,7 @@ export function createMessages(log: Log): Messages {
     }
   }
 
-  /** If one of both has not known the other, it has sent it nothing. */
+  /** If one did not know the other, it may not have sent it everything. */
   function meet(processId: number, { topics, isNew }: PresenceReport): void {
     const isKnown = presence.record(processId, topics)
     if (isKnown && !isNew) return
