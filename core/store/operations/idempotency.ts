@@ -45,8 +45,9 @@ export async function replayReply(tx: Transaction, { scope, key, bodyHash }: Ide
 export const maxPurgedKeys = 1000
 
 const purgeSql = `
-  DELETE FROM idempotency WHERE (scope, key) IN (
-    SELECT scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`
+  WITH expired AS MATERIALIZED (
+    SELECT scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)
+  DELETE FROM idempotency WHERE (scope, key) IN (SELECT scope, key FROM expired)`
 
 export async function purgeExpiredKeys(tx: Transaction, at: Timestamp): Promise<number> {
   return tx.run(purgeSql, at, maxPurgedKeys)

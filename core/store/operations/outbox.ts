@@ -71,21 +71,23 @@ const isNot = (accounts: readonly AccountRef[]): string =>
 const valuesOf = (accounts: readonly AccountRef[]): string[] =>
   accounts.flatMap(({ channel, accountId }) => [channel, accountId])
 
+/** MATERIALIZED: as in the claim of runs. */
 const claimSql = (except: readonly AccountRef[]) => `
-  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1,
-    owner = ?, lease_until = ?
-  WHERE seq IN (
+  WITH head AS MATERIALIZED (
     SELECT waiting.seq FROM outbox AS waiting
     WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane}
       AND NOT EXISTS ${sendingInLane}${isNot(except)}
     ORDER BY waiting.next_at, waiting.seq LIMIT ?)
+  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1,
+    owner = ?, lease_until = ?
+  WHERE seq IN (SELECT seq FROM head)
   RETURNING ${columns}`
 
 export async function claimDeliveries(
   tx: Transaction,
   { owner, max, except = [], at, leaseMs }: Parameters<Store['claimDeliveries']>[0],
 ): Promise<StoredDelivery[]> {
-  const values = [owner, at + leaseMs, at, ...valuesOf(except), max]
+  const values = [at, ...valuesOf(except), max, owner, at + leaseMs]
   return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql(except), ...values))
 }
 

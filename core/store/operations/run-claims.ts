@@ -8,11 +8,10 @@ import { touchSession } from './sessions.ts'
  * Claims the head of each session's lane, which is the session's oldest live run: a run that is repeated keeps its
  * position, and a run that ended lets the next one start. A concurrency limit works in the same way for several runs.
  * A run that waits for its retry holds up its session unless it is set aside, and never uses up a concurrency limit.
+ * MATERIALIZED: a database that takes the table for empty would otherwise search the heads again for each run.
  */
 const claimSql = `
-  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1,
-    owner = ?, lease_until = ?, started_at = ?
-  WHERE seq IN (
+  WITH head AS MATERIALIZED (
     SELECT waiting.seq FROM run AS waiting
     WHERE waiting.status = 'queued' AND waiting.not_before IS NULL AND waiting.seq = (
       SELECT live.seq FROM run AS live
@@ -27,6 +26,9 @@ const claimSql = `
         WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running') AND not_before IS NULL) AS limited
       WHERE position <= concurrency_limit))
     ORDER BY waiting.seq LIMIT ?)
+  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1,
+    owner = ?, lease_until = ?, started_at = ?
+  WHERE seq IN (SELECT seq FROM head)
   RETURNING ${runColumns}`
 
 const runningSql = `SELECT count(*) AS n FROM run WHERE status = 'running'`
@@ -58,7 +60,7 @@ export async function claimRuns(
   await tx.run(dueSql, at, at + maxRetryDelayMs)
   const limit = maxRunning === undefined ? max : Math.min(max, maxRunning - (await countRunning(tx)))
   if (limit <= 0) return []
-  const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, owner, at + leaseMs, at, limit))
+  const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, limit, owner, at + leaseMs, at))
   for (const { sessionKey, agentId } of claimed)
     await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
   return claimed

@@ -122,6 +122,8 @@ function createPool(pg: Pg, config: ClientConfig, max: number): Pool {
   const pool = new pg.Pool({ ...config, pipeline: true, max, idleTimeoutMillis: 0 })
   // A connection that is lost while it is idle is replaced by the next transaction.
   pool.on('error', () => undefined)
+  // The pool does not listen to a connection that it has just handed out, and an error without a listener ends Node.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
   return pool
 }
 

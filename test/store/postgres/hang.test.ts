@@ -5,12 +5,12 @@ import { run } from '../../cli/command-line.ts'
 import { type RunningGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 import { createDatabase, query } from '../../postgres.ts'
 import { closeAtEnd } from '../../share.ts'
-import { startStallableProxy } from './stallable-proxy.ts'
+import { startDatabaseProxy } from './database-proxy.ts'
 
 async function startBehindProxy() {
   const database = await createDatabase(inject('postgresUrl'))
   closeAtEnd(database.remove)
-  const proxy = await startStallableProxy(database.url)
+  const proxy = await startDatabaseProxy(database.url)
   closeAtEnd(proxy.close)
   return { database, proxy, gateway: await startGateway({ storage: { url: proxy.url } }) }
 }

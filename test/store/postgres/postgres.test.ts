@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi }
 import { migrations } from '../../../core/store/migrations/schema.ts'
 import type { Store } from '../../../core/store/store.ts'
 import { storeContract } from '../../contracts/store.ts'
-import { newEvent, newKey, newRequest, newRun, runEnd, start } from '../../contracts/store-samples.ts'
+import { newDelivery, newEvent, newKey, newRequest, newRun, runEnd, start } from '../../contracts/store-samples.ts'
 import { createDatabase, query } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
 import { openStore } from '../open-store.ts'
+import { startDatabaseProxy } from './database-proxy.ts'
 
 let database: Awaited<ReturnType<typeof createDatabase>>
 /** One store for all tests that do not close it: opening it starts a server process for each connection. */
@@ -157,6 +158,37 @@ describe('several gateways on one database', () => {
   })
 })
 
+describe('a claim searches for work once', () => {
+  const lane = Array.from({ length: 3000 })
+  /** After it, PostgreSQL expects empty tables. */
+  const empty = async (url: string): Promise<void> => {
+    for (const table of ['run', 'outbox']) await query(url, `DELETE FROM ${table}`)
+    await query(url, 'ANALYZE')
+  }
+
+  it('also when PostgreSQL takes the table for empty, and many runs of a session wait', () =>
+    onNewDatabase(async (url) => {
+      const store = await open(url)
+      const accept = () => store.accept({ at: start, runs: lane.map(() => newRun({ sessionKey: 'agent:main:one' })) })
+      await accept()
+      await empty(url)
+      await accept()
+      expect(await store.claimRuns({ owner: 'one', max: 5, at: start, leaseMs: 1000 })).toHaveLength(1)
+      await store.close()
+    }))
+
+  it('also when PostgreSQL takes the table for empty, and many deliveries to a recipient wait', () =>
+    onNewDatabase(async (url) => {
+      const store = await open(url)
+      const accept = () => store.accept({ at: start, deliveries: lane.map(() => newDelivery()) })
+      await accept()
+      await empty(url)
+      await accept()
+      expect(await store.claimDeliveries({ owner: 'one', max: 5, at: start, leaseMs: 1000 })).toHaveLength(1)
+      await store.close()
+    }))
+})
+
 const deadlocksOf = async (url: string): Promise<number> => {
   const [row] = await query(url, 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
   return Number(row?.['deadlocks'])
@@ -215,6 +247,19 @@ describe('a database that cannot be used', () => {
       message:
         'The PostgreSQL database of storage.url cannot be used: password authentication failed for user "postgres".',
     })
+  })
+
+  it('refuses calls while the server is killed and connections log in', async () => {
+    const proxy = await startDatabaseProxy(database.url)
+    const store = await open(proxy.url)
+    proxy.endConnections()
+    const unavailable = { code: 'store_unavailable' }
+    for (let tries = 0; tries < 3; tries++) {
+      await expect(store.getRun('any')).rejects.toMatchObject(unavailable)
+      await expect(store.accept({ at: start, runs: [newRun()] })).rejects.toMatchObject(unavailable)
+    }
+    proxy.close()
+    await store.close()
   })
 
   it('is refused when nothing listens', async () => {
