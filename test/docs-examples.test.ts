@@ -96,7 +96,7 @@ describe('documentation examples', () => {
   it('have test suites that pass', () => {
     const dir = folderOfAuthor()
     const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-    const args = [vitest, 'run', '--reporter=json', '--outputFile=report.json']
+    const args = [vitest, 'run', '--no-isolate', '--maxWorkers=1', '--reporter=json', '--outputFile=report.json']
     spawnSync(process.execPath, args, { cwd: dir, env: { PATH: process.env['PATH'], HOME: temporaryFolder() } })
     const { testResults } = JSON.parse(readFileSync(join(dir, 'report.json'), 'utf8')) as {
       testResults: { name: string; status: string; message: string }[]

@@ -8,7 +8,7 @@ import { createWorkers } from './pool/workers.ts'
 import { TransformError } from './transform-error.ts'
 
 export interface PoolOptions extends ChildLimits {
-  /** Workers that serve at the same time. */
+  /** Workers that serve at the same time; one more is on standby. */
   processes: number
   /** Requests that may be pending in one worker. */
   maxPending: number

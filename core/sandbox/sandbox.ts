@@ -5,21 +5,19 @@ import type { Log, TransformInput } from '../plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
 import type { ChildLimits } from './pool/child.ts'
 import { openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
-import { createPool, type Pool } from './pool.ts'
+import { createPool, type Pool, type PoolOptions } from './pool.ts'
 import { createResultReader, type ReadResult } from './result.ts'
 import { readRunner } from './runner-code.ts'
 import { createTransform, type Transform, type TransformRun, type TransformState } from './transform.ts'
 import { TransformError } from './transform-error.ts'
 import { createWatcher, type Watcher } from './watch.ts'
 
-export interface SandboxOptions extends Partial<ChildLimits> {
+export interface SandboxOptions extends Partial<ChildLimits & Pick<PoolOptions, 'processes' | 'loadMs'>> {
   /** Absolute path of the folder that must contain all transforms: `transforms` in the configuration directory. */
   root: string
   /** Absolute path of the transforms directory in use: `root` or a folder inside it. */
   dir: string
   log: Log
-  /** Number of processes that serve at the same time; one more is on standby. */
-  processes?: number
 }
 
 /** A transform's input with its payload as JSON text, or as its bytes in UTF-8: this process does not parse it. */

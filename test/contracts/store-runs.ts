@@ -19,7 +19,7 @@ export function runsContract(opened: OpenStore): void {
   describe('the lane of a session', () => {
     it('returns one run at a time, in order of acceptance, to any number of workers', async () => {
       const { store } = opened
-      const runs = Array.from({ length: 240 }, (_, n) => newRun({ sessionKey: `agent:main:${n % 7}` }))
+      const runs = Array.from({ length: 140 }, (_, n) => newRun({ sessionKey: `agent:main:${n % 7}` }))
       await store.accept({ at: start, runs })
       const ended: string[] = []
       const running = new Set<string>()
@@ -35,7 +35,7 @@ export function runsContract(opened: OpenStore): void {
           }
         }
       }
-      await Promise.all(Array.from({ length: 32 }, (_, n) => work(`worker ${n}`)))
+      await Promise.all(Array.from({ length: 12 }, (_, n) => work(`worker ${n}`)))
       for (const lane of [0, 1, 2, 3, 4, 5, 6]) {
         const accepted = ids(runs.filter((_, n) => n % 7 === lane))
         expect(ended.filter((id) => accepted.includes(id))).toEqual(accepted)

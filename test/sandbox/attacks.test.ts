@@ -163,10 +163,8 @@ describe('a module that attacks while it loads', () => {
       'compile',
     ],
   ])('fails only its own runs: it %s', async (_name, code, fault) => {
-    const { sandbox } = startSandbox({
-      'bad.js': `${code};\nexport default () => ({ message: 'ran' })`,
-      'good.js': good,
-    })
+    const files = { 'bad.js': `${code};\nexport default () => ({ message: 'ran' })`, 'good.js': good }
+    const { sandbox } = startSandbox(files, fault === 'timeout' ? { loadMs: 1000 } : {})
     const [bad, friend] = [sandbox.load('bad.js'), sandbox.load('good.js')]
     await bad.ready
     expect((await faultOf(run(bad))).fault).toBe(fault)

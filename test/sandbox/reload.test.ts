@@ -38,7 +38,7 @@ describe('a change of a file', () => {
     ['imports a module of Node', `import 'node:fs'\n${answering('x')}`, /imports "node:fs"/],
     ['is empty', '', /its default export is not a function/],
   ])('that %s leaves the last good version in use and is logged', async (_name, code, problem) => {
-    const { sandbox, write, lines } = startSandbox({ 'a.ts': answering('good') })
+    const { sandbox, write, lines } = startSandbox({ 'a.ts': answering('good') }, { loadMs: 1000 })
     const a = sandbox.load('a.ts')
     expect((await run(a)).result).toEqual({ message: 'good' })
     write('a.ts', code)
