@@ -347,9 +347,9 @@ export interface Provider<Config = unknown> {
    */
   models(config: Config, context: { name: string; log: Log }): Promise<(modelId: string) => LanguageModel>
   /**
-   * The request that lists the models of the service. `svc-gateway doctor` sends it to check the address, the
-   * credential and the configured models. `context.env` is the environment, from which a library may read a key. Throw
-   * an `AuthError` if a credential is missing.
+   * The request that lists the models of the service. `svc-gateway doctor` and `svc-gateway setup` send it to check the
+   * address, the credential and the models. `context.env` is the environment, from which a library may read a key.
+   * Throw an `AuthError` if a credential is missing.
    */
   listModels?(config: Config, context: { env: Readonly<Record<string, string | undefined>> }): ModelListRequest
 }

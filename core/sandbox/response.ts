@@ -37,7 +37,7 @@ export function toTransformError({ outcome, body }: ChildResponse, context: Fail
       { logs, detail },
     )
   }
-  const message = `The transform ${module} threw a ${classOf(thrown)}${describePosition(thrown)}.`
+  const message = `The transform ${module} threw ${nameOf(thrown)}${describePosition(thrown)}.`
   return new TransformError('threw', message, { logs, detail })
 }
 
@@ -50,7 +50,10 @@ function explainRejection(detail: string): string {
 }
 
 /** The transform chooses the name of what it throws, so only a name that looks like a class is logged. */
-const classOf = ({ name }: Thrown): string => (/^[A-Za-z]\w{0,49}$/.test(name) ? name : 'value')
+function nameOf({ name }: Thrown): string {
+  if (!/^[A-Za-z]\w{0,49}$/.test(name)) return 'a value'
+  return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
+}
 
 /** The child is not trusted: a level selects a method of the log, so unknown levels are dropped. */
 export const readLogLines = (text: string): LogLine[] =>

@@ -241,6 +241,14 @@ describe('a transform that fails', () => {
     expect(JSON.stringify(lines)).not.toContain('secret')
   })
 
+  it.each([
+    ['throw new Error("x")', 'an Error'],
+    ['throw "x"', 'a string'],
+  ])('is reported in words: %s', async (code, thrown) => {
+    const { sandbox } = startSandbox({ 'bad.js': returning(code) })
+    expect((await faultOf(run(sandbox.load('bad.js')))).message).toMatch(`The transform bad.js threw ${thrown}`)
+  })
+
   it('is stopped at its own time limit', async () => {
     const { sandbox } = startSandbox({ 'loop.js': returning('for (;;);') })
     expect((await faultOf(run(sandbox.load('loop.js', { timeoutMs: 250 })))).message).toBe(
