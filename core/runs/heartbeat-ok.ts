@@ -1,4 +1,4 @@
-// Recognizes a reply that only acknowledges that there is nothing to report.
+// Recognizes a reply that says only that there is nothing to report.
 
 const word = 'HEARTBEAT_OK'
 /** How much markup may surround the text, in characters. This also bounds the searches below. */

@@ -6,7 +6,7 @@ import type { AttemptResult } from './attempt-result.ts'
 interface RunSummary {
   run: StoredRun
   ended: AttemptResult
-  /** True if the reply only acknowledges that there is nothing to report. */
+  /** True if the reply says only that there is nothing to report. */
   acknowledged: boolean
   deliveries: readonly NewDelivery[]
   /** Receives the summary of every webhook run. */

@@ -1,4 +1,5 @@
-// Tests the rule of two with all pairs of tools: in one step, across runs and a restart, and across subagents.
+// Tests the rule of two with all pairs of tools: in one step, in two steps, across runs and a restart,
+// and across subagents.
 import { describe, it } from 'vitest'
 import { openPairs, tryInOneStep, tryInSubagents, tryInTwoRuns, tryInTwoSteps } from '../tools/rule-of-two-pairs.ts'
 
