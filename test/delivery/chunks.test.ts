@@ -1,19 +1,7 @@
 // Splitting a reply into chunks: nothing is lost, no chunk is too long, and every code block is closed.
 import { describe, expect, it } from 'vitest'
 import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
-
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
-
-/** Numbers from 0 to below 1, the same for the same seed. */
-function createRandom(state: number): () => number {
-  let a = state
-  return () => {
-    a = (a + 0x6d2b79f5) | 0
-    let t = Math.imul(a ^ (a >>> 15), a | 1)
-    t = (t + Math.imul(t ^ (t >>> 7), t | 61)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+import { createRandom, seed } from '../config/random.ts'
 
 /** What is wrong with these chunks of a text. */
 function faultOf(text: string, chunks: readonly string[], limit: number): string | undefined {

@@ -197,6 +197,16 @@ describe('chunks of a format', () => {
     }
   })
 
+  it('hold a character of several code points whole', async () => {
+    const limits = { maxText: 8, format: 'whatsapp' } as const
+    expect(await splitIntoChunks('**ab**👨‍👩‍👧', limits)).toEqual(['*ab*', '👨‍👩‍👧'])
+  })
+
+  it('are not sent if they would hold only indentation', async () => {
+    const limits = { maxText: 24, format: 'html' } as const
+    expect(await splitIntoChunks(`\`\`\`\n${' '.repeat(30)}x\n\`\`\``, limits)).toEqual(['<pre>x</pre>'])
+  })
+
   it('are the same each time', async () => {
     const text = Array.from({ length: 20 }, write).join('\n\n')
     const limits = { maxText: 200, format: 'html' } as const

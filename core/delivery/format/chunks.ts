@@ -43,7 +43,9 @@ function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measu
       chunk.push({ ...word, text: head })
       tokens[end] = { ...word, text: word.text.slice(head.length) }
     }
-    chunks.push(writeTokens(chunk, escape))
+    const text = writeTokens(chunk, escape)
+    // A chunk of nothing but indentation is not sent.
+    if (text) chunks.push(text)
     start = skipWhitespace(tokens, end)
   }
   return chunks

@@ -78,11 +78,16 @@ function chooseCut(tokens: readonly Token[], { start, at, written, breaks }: Ove
   const fitsAlone = totalSize(add({ size: 0, marks: [] }, word, meter), meter) <= meter.limit
   if (last && fitsAlone) return { end: last.end }
   const empty = add(written, { ...word, text: '' }, meter)
-  const head = fittingHead(word.text, (text) => totalSize(empty, meter) + meter.sizeOf(text) <= meter.limit, meter)
+  const fits = (text: string) => totalSize(empty, meter) + meter.sizeOf(text) <= meter.limit
+  // No unit counts less than one for two UTF-16 code units.
+  const window = word.text.slice(0, 2 * meter.limit + 2)
+  const head = longestFitting(splitIntoGraphemes(window), fits)
   if (head) return endOfHead(head)
   if (last) return { end: last.end }
-  // Not even one character fits, so the limit is exceeded by it.
-  return at > start ? { end: at } : endOfHead(String.fromCodePoint(word.text.codePointAt(0) ?? 0))
+  if (at > start) return { end: at }
+  // A character of several code points is divided only if no chunk can hold it.
+  const codePoints = [...window]
+  return endOfHead(longestFitting(codePoints, fits) || (codePoints[0] ?? ''))
 }
 
 /** The first segmenter loads data for some milliseconds, which the start must not wait for. */
@@ -91,14 +96,7 @@ function splitIntoGraphemes(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
 
-/** The longest beginning of a word that fits. A character of several code points is divided only if it is too long. */
-function fittingHead(word: string, fits: (text: string) => boolean, { limit }: Meter): string {
-  // No unit counts less than one for two UTF-16 code units.
-  const window = word.slice(0, 2 * limit + 2)
-  const whole = longestFitting(splitIntoGraphemes(window), fits)
-  return whole || longestFitting([...window], fits)
-}
-
+/** The longest beginning that fits. */
 function longestFitting(parts: readonly string[], fits: (text: string) => boolean): string {
   let [low, high] = [0, parts.length]
   while (low < high) {
