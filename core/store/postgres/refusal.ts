@@ -17,6 +17,10 @@ export function explainRefusal(error: unknown): string {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return 'its certificate is for another host; use a host that the certificate names, or sslmode=verify-ca'
   if (code === 'CERT_HAS_EXPIRED') return 'its certificate has expired; renew it on the server'
+  if (code === 'ERR_OSSL_PEM_NO_START_LINE')
+    return 'a file of sslrootcert, sslcert or sslkey is not in PEM format; correct the path in the URL'
+  if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH')
+    return 'sslkey is not the key of sslcert; correct the paths in the URL'
   // The driver's sentence if there is no password at all.
   if (message.includes('client password must be a string'))
     return 'it asks for a password; add one to the URL, or set PGPASSWORD'

@@ -6,7 +6,7 @@ import { run } from '../../cli/command-line.ts'
 import { spawnGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 import { query } from '../../postgres.ts'
 import { closeAtEnd, share } from '../../share.ts'
-import { authority, otherAuthority, startTlsServer } from './tls-server.ts'
+import { authority, client, otherAuthority, startTlsServer } from './tls-server.ts'
 
 const server = share(async () => {
   const started = await startTlsServer()
@@ -64,6 +64,14 @@ describe('a gateway whose database accepts only TLS', () => {
     const gateway = await start(urlOf(verified, { password: false }), { env: { PGPASSWORD: passwordOf() } })
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
   })
+
+  it('shows the certificate of sslcert and sslkey instead of a password', async () => {
+    await query(urlOf(verified), 'CREATE DATABASE certified')
+    const url = new URL(urlOf(`${verified}&sslcert=${client.certificate}&sslkey=${client.key}`, { password: false }))
+    url.pathname = '/certified'
+    const gateway = await start(url.href)
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
+  })
 })
 
 describe('a start is refused, with one sentence,', () => {
@@ -92,6 +100,24 @@ describe('a start is refused, with one sentence,', () => {
       verified,
       { password: false },
       'it asks for a password; add one to the URL, or set PGPASSWORD.',
+    ],
+    [
+      'if the key of the client is missing',
+      `${verified}&sslcert=${client.certificate}&sslkey=/no/client.key`,
+      {},
+      'the file /no/client.key of sslrootcert, sslcert or sslkey cannot be read (ENOENT); correct the path in the URL.',
+    ],
+    [
+      'if a file holds no certificate',
+      `${verified}&sslcert=${import.meta.filename}&sslkey=${client.key}`,
+      {},
+      'a file of sslrootcert, sslcert or sslkey is not in PEM format; correct the path in the URL.',
+    ],
+    [
+      'with the key of another certificate',
+      `${verified}&sslcert=${authority}&sslkey=${client.key}`,
+      {},
+      'sslkey is not the key of sslcert; correct the paths in the URL.',
     ],
   ])('%s', async (...[, parameters, options, sentence]) => {
     const dir = temporaryFolder()
