@@ -6,7 +6,7 @@ import type { Runs } from '../runs/runs.ts'
 import type { Config } from '../config/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
-import { resolveHookSessionKey } from '../sessions/keys.ts'
+import { agentSessionKey, chosenSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { AcceptCommand, NewEvent, NewRun, Authentication } from '../store/store.ts'
 import type { AgentReply, WakeBody, WakeReply } from './schemas.ts'
@@ -234,19 +234,20 @@ function createRun(
   }
   const problem = spec.deliver && recipients.findProblem(spec.deliver)
   if (problem) throw new GatewayError('invalid_request', `${problem}.`)
-  const sessionKey = resolveHookSessionKey(config, {
+  const id = createId()
+  const chosen = chosenSessionKey(config, {
     agentId: agent.id,
     requested: body.sessionKey,
     fixed: body.operatorKey,
-    createId,
   })
-  const unnamedSession = (body.operatorKey ?? body.sessionKey ?? config.hooks.defaultSessionKey) === undefined
+  const { defaultSessionKey } = config.hooks
   return {
-    id: createId(),
+    id,
     kind: 'hook',
     agentId: agent.id,
-    sessionKey,
-    unnamedSession,
+    // A new session has the id of its first run.
+    sessionKey: chosen ?? agentSessionKey(agent.id, defaultSessionKey ?? `hook:${id}`),
+    unnamedSession: (chosen ?? defaultSessionKey) === undefined,
     spec,
     maxAttempts: config.agents.defaults.maxAttempts,
     concurrencyLimit,
@@ -266,22 +267,14 @@ const agentWarnings = (requested: string | undefined, agentId: string): string[]
 
 /** The session for the event of a mapping: the main session, unless the mapping names an agent or a session. */
 function wakeTarget(
-  { config, agents, createId }: PlannerDeps,
+  { config, agents }: PlannerDeps,
   { agentId, sessionKey, operatorKey }: WakeWork,
 ): Pick<NewEvent, 'sessionKey' | 'agentId'> {
   checkAgentId(config, agentId)
   const agent = agents.get(agentId)
-  const isNamed = (operatorKey ?? sessionKey) !== undefined
-  if (!isNamed) return { sessionKey: agent.mainSession, agentId: agentId === undefined ? undefined : agent.id }
-  return {
-    sessionKey: resolveHookSessionKey(config, {
-      agentId: agent.id,
-      requested: sessionKey,
-      fixed: operatorKey,
-      createId,
-    }),
-    agentId: agent.id,
-  }
+  const chosen = chosenSessionKey(config, { agentId: agent.id, requested: sessionKey, fixed: operatorKey })
+  if (chosen !== undefined) return { sessionKey: chosen, agentId: agent.id }
+  return { sessionKey: agent.mainSession, agentId: agentId === undefined ? undefined : agent.id }
 }
 
 /** Checks the requested id, whether or not such an agent exists. A request without an agent is always allowed. */

@@ -125,8 +125,8 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: RequestDeps):
   const plan = planActions(dispatch, actions, mappingSource(name, mapping))
   const signedId = signedIdOf(credential, mapping, { request, mapped })
   const incoming = readIncomingRequest(request, { ...sender, signedId, providerId, source: mapping.source })
-  const accepted = await context.accept(exchange, incoming, plan)
-  return acknowledge(reply, credential) ?? accepted
+  const dispatched = await dispatch.accept(incoming, plan)
+  return acknowledge(reply, credential) ?? context.reply(exchange, dispatched)
 }
 
 const readMappedRequest = (

@@ -1,32 +1,30 @@
-// The reply to an accepted request, with the outcome of its runs where the caller waits for it (`Prefer: wait=N`).
+// `Prefer: wait=N`: the outcome of the runs that a request started, in its reply.
 import type { Runs } from '../runs/runs.ts'
 import type { RunStatus } from '../store/run-spec.ts'
-import type { Dispatched } from './dispatch.ts'
 
-export interface HookReply {
-  body: object
-  headers: Record<string, string>
+interface Waiting {
+  seconds: number
+  /** The body of the reply with the outcome of its runs. */
+  body: Promise<object>
 }
 
-/** `prefer`: the header of the request. A reply without runs does not wait. */
-export async function createReply(
-  runs: Pick<Runs, 'waitForEnd'>,
-  { reply, replayed }: Dispatched<object>,
-  prefer: string | undefined,
-): Promise<HookReply> {
-  const headers: Record<string, string> = replayed ? { 'idempotent-replayed': 'true' } : {}
-  const seconds = prefer === undefined ? undefined : parseWaitSeconds(prefer)
-  const { runId, runIds } = reply as { runId?: string; runIds?: readonly string[] }
-  if (seconds === undefined || (runId === undefined && runIds === undefined)) return { body: reply, headers }
+/** `prefer`: the header of the request. Returns undefined if it asks for no wait, or if the request started no run. */
+export function waitForRuns(runs: Pick<Runs, 'waitForEnd'>, body: object, prefer: string): Waiting | undefined {
+  const seconds = parseWaitSeconds(prefer)
+  const { runId, runIds } = body as { runId?: string; runIds?: readonly string[] }
+  if (seconds === undefined || (runId === undefined && runIds === undefined)) return undefined
   const stateOf = async (id: string) => ({ runId: id, ...(await waitForRun(runs, id, seconds)) })
-  const outcome = runId === undefined ? { runs: await Promise.all((runIds ?? []).map(stateOf)) } : await stateOf(runId)
-  return { body: { ...reply, ...outcome }, headers: { ...headers, 'preference-applied': `wait=${seconds}` } }
+  const addOutcome = async (): Promise<object> =>
+    runId === undefined
+      ? { ...body, runs: await Promise.all((runIds ?? []).map(stateOf)) }
+      : { ...body, ...(await stateOf(runId)) }
+  return { seconds, body: addOutcome() }
 }
 
 const maxWaitSeconds = 300
 
 /** Whole seconds, at most 300. Returns undefined for a header without a valid `wait`: RFC 7240 has it ignored. */
-export function parseWaitSeconds(prefer: string): number | undefined {
+function parseWaitSeconds(prefer: string): number | undefined {
   for (const preference of prefer.split(',')) {
     const seconds = /^\s*wait\s*=\s*"?(\d+)"?\s*(?:;.*)?$/i.exec(preference)?.[1]
     if (seconds !== undefined) return Math.min(Number(seconds), maxWaitSeconds)

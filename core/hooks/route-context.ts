@@ -5,9 +5,9 @@ import { toGatewayError } from '../http/replies.ts'
 import type { Throttle } from '../http/throttle.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { NewRefusal } from '../store/store.ts'
-import type { Dispatch, IncomingRequest, Plan } from './dispatch.ts'
+import type { Dispatched } from './dispatch.ts'
 import { type AuthContext, refusalOf } from './incoming-request.ts'
-import { createReply } from './reply.ts'
+import { waitForRuns } from './prefer-wait.ts'
 import type { RequestLog } from './request-log.ts'
 
 declare module 'fastify' {
@@ -31,14 +31,13 @@ export interface RouteContext {
   setAuthContext(request: FastifyRequest, context: AuthContext): void
   /** Records a request that starts nothing. */
   record(hook: string, refusal: Omit<NewRefusal, 'id' | 'hook'>): void
-  /** Stores the work, and returns the body of the reply. */
-  accept(exchange: Exchange, incoming: IncomingRequest, plan: Plan<object>): Promise<object>
+  /** The body of the reply to an accepted request. */
+  reply(exchange: Exchange, dispatched: Dispatched<object>): object | Promise<object>
 }
 
 interface RouteContextDeps {
   token: string
   throttle: Throttle
-  dispatch: Dispatch
   requestLog: RequestLog
   runs: Runs
   createId: () => string
@@ -46,7 +45,7 @@ interface RouteContextDeps {
 
 /** Adds its hooks to `scope`, which must hold the hook routes and nothing else. */
 export function createRouteContext(scope: FastifyInstance, deps: RouteContextDeps): RouteContext {
-  const { dispatch, requestLog, runs, createId } = deps
+  const { requestLog, runs, createId } = deps
   const guard = createHookGuard(deps)
   const record: RouteContext['record'] = (hook, refusal) => requestLog.record({ id: createId(), hook, ...refusal })
   const setAuthContext: RouteContext['setAuthContext'] = (request, context) => void (request.authContext = context)
@@ -71,12 +70,13 @@ export function createRouteContext(scope: FastifyInstance, deps: RouteContextDep
       guard.judge(request, guard.hasToken(request))
       setAuthContext(request, context)
     },
-    async accept({ request, reply }, incoming, plan) {
-      const dispatched = await dispatch.accept(incoming, plan)
+    reply({ request, reply }, { reply: body, replayed }) {
+      if (replayed) void reply.header('idempotent-replayed', 'true')
       const prefer = request.headers.prefer as string | undefined
-      const { body, headers } = await createReply(runs, dispatched, prefer)
-      void reply.headers(headers)
-      return body
+      const waiting = prefer === undefined ? undefined : waitForRuns(runs, body, prefer)
+      if (!waiting) return body
+      void reply.header('preference-applied', `wait=${waiting.seconds}`)
+      return waiting.body
     },
   }
 }

@@ -70,7 +70,8 @@ function registerDirect(app: FastifyInstance, { hooks, agentBody, dispatch, cont
   const wake = { schema: wakeSchema, onRequest: authenticate('wake') }
   app.post<{ Body: WakeBody }>('/wake', wake, async (request, reply) => {
     const incoming = readIncomingRequest(request, { hook: 'wake', keepBody })
-    return await context.accept({ request, reply }, incoming, dispatch.planWake(request.body, wakeSource))
+    const dispatched = await dispatch.accept(incoming, dispatch.planWake(request.body, wakeSource))
+    return context.reply({ request, reply }, dispatched)
   })
   const agent = {
     schema: agentSchema(agentBody),
@@ -79,7 +80,8 @@ function registerDirect(app: FastifyInstance, { hooks, agentBody, dispatch, cont
   }
   app.post<{ Body: AgentBody }>('/agent', agent, async (request, reply) => {
     const incoming = readIncomingRequest(request, { hook: 'agent', keepBody })
-    return await context.accept({ request, reply }, incoming, dispatch.planAgent(request.body, agentSource))
+    const dispatched = await dispatch.accept(incoming, dispatch.planAgent(request.body, agentSource))
+    return context.reply({ request, reply }, dispatched)
   })
 }
 

@@ -178,7 +178,7 @@ function createAccept({ store, events, queue, onQueued, onUncertain }: AcceptDep
   return async (command) => {
     const count = command.runs?.length ?? 0
     if (count > 0) queue.check(count)
-    const release = queue.reserve(count)
+    queue.reserve(count)
     try {
       const result = await store.accept(command)
       // The first request with this key may have been answered with an error although it was stored.
@@ -193,7 +193,7 @@ function createAccept({ store, events, queue, onQueued, onUncertain }: AcceptDep
       onUncertain()
       throw error
     } finally {
-      release()
+      queue.release(count)
     }
   }
 }

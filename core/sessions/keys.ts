@@ -23,21 +23,15 @@ export interface HookSessionRequest {
   requested?: string | undefined
   /** The key that the operator has set in a mapping. It takes precedence over the sender's. */
   fixed?: string | undefined
-  /** Creates the id of a new session. Ids are ordered by time, so that rows of new sessions are adjacent on disk. */
-  createId: () => string
 }
 
-/**
- * The session of a hook's run: the mapping's key, the sender's key if that is allowed, the configured default, or a new
- * session.
- */
-export function resolveHookSessionKey(
-  config: Config,
-  { agentId, requested, fixed, createId }: HookSessionRequest,
-): string {
-  const { hooks } = config
+/** The session that the mapping or the sender chose. Returns undefined if neither chose one. */
+export function chosenSessionKey(
+  { hooks }: Config,
+  { agentId, requested, fixed }: HookSessionRequest,
+): string | undefined {
   const explicit = fixed ?? requested
-  if (explicit === undefined) return agentSessionKey(agentId, hooks.defaultSessionKey ?? `hook:${createId()}`)
+  if (explicit === undefined) return undefined
   if (fixed === undefined && !hooks.allowRequestSessionKey) {
     throw new GatewayError(
       'invalid_request',

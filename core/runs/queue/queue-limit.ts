@@ -5,8 +5,10 @@ import type { Store } from '../../store/store.ts'
 export interface QueueLimit {
   /** Throws `overloaded` if the queue has no room for this many more runs. */
   check(count: number): void
-  /** Counts runs that are on their way into the store. Returns the function that stops counting them as such. */
-  reserve(count: number): () => void
+  /** Counts runs that are on their way into the store. */
+  reserve(count: number): void
+  /** Stops counting them as such. */
+  release(count: number): void
   /** Changes the number of runs that wait in the store. */
   add(change: number): void
   /** Reads that number from the store. */
@@ -25,9 +27,9 @@ export function createQueueLimit(store: Pick<Store, 'countQueuedRuns'>, maxQueue
     },
     reserve: (count) => {
       arriving += count
-      return () => {
-        arriving -= count
-      }
+    },
+    release: (count) => {
+      arriving -= count
     },
     add: (change) => {
       queued = Math.max(0, queued + change)
