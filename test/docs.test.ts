@@ -201,6 +201,14 @@ describe('docs/index.md', () => {
   })
 })
 
+describe('pages', () => {
+  // A paragraph is one line. Two paragraphs without a line between them, and markers, are what a bad merge leaves.
+  it.each([...pages, 'CHANGELOG.md'])('%s has no remains of a merge', (page) => {
+    const prose = read(page).replaceAll(/^```\w*\n[^]*?^```/gm, '')
+    expect(prose.match(/^(?:<{7}|={7}|>{7}).*|^[A-Z`*[].{40,}\n[A-Z`*[].{40,}/gm) ?? []).toEqual([])
+  })
+})
+
 describe('files', () => {
   it.each(pages)('named in %s exist', (page) => {
     const files = matchesOf(/`((?:core|channels|plugins|transforms|test)\/[\w./-]+)`/g, read(page))
