@@ -84,7 +84,8 @@ export const HooksSection = Type.Object(
     defaultSessionKey: Type.Optional(
       Type.String({
         pattern: notBlank,
-        description: 'Session of agent webhooks without a session key. Default: a new session for each run.',
+        description:
+          'Session of agent webhooks without a session key. Default: a new session for each run, `hook:<runId>`.',
       }),
     ),
     allowRequestSessionKey: Type.Boolean({
