@@ -129,8 +129,8 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: RequestDeps):
   const plan = planActions(dispatch, actions, mappingSource(name, mapping))
   const signedId = signedIdOf(credential, mapping, { request, mapped })
   const incoming = readIncomingRequest(request, { ...sender, signedId, providerId, source: mapping.source })
-  const dispatched = await dispatch.accept(incoming, plan)
-  return acknowledge(reply, credential) ?? context.reply(exchange, dispatched)
+  const accepted = await context.reply(exchange, await dispatch.accept(incoming, plan))
+  return acknowledge(reply, credential) ?? accepted
 }
 
 const readMappedRequest = (
