@@ -7,7 +7,7 @@ import { isMultipart } from '../http/multipart.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRefusal, Authentication, SkippedBy } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
-import { isSecretName, redactQuery, redacted, visibleHeaders } from '../config/secret-names.ts'
+import { isSecretName, redactQuery, redacted } from '../config/secret-names.ts'
 
 export const maxKeyLength = 256
 
@@ -17,8 +17,6 @@ export interface AuthContext {
   hook: string
   /** More headers, in lower case, that hold a secret or a signature. */
   hiddenHeaders?: readonly string[] | undefined
-  /** The headers that templates and transforms may read, if they are known already. */
-  visible?: Readonly<Record<string, string>>
   /** Absent: the sender showed the hook token. */
   authentication?: Authentication | undefined
   /** Whether the body is stored. */
@@ -100,10 +98,10 @@ function storedBody({ rawBody, text, headers }: FastifyRequest, { keepBody }: Au
 
 const senderOf = (
   request: FastifyRequest,
-  { hiddenHeaders, visible, authentication }: Omit<AuthContext, 'hook' | 'keepBody'>,
+  { hiddenHeaders = [], authentication }: Pick<AuthContext, 'hiddenHeaders' | 'authentication'>,
 ) => ({
   client: request.client.address,
-  headers: redactHeaders(request.headers, visible ?? visibleHeaders(request.headers, hiddenHeaders)),
+  headers: redactHeaders(request.headers, hiddenHeaders),
   query: queryOf(request),
   authentication,
 })
@@ -159,10 +157,13 @@ function readKey(request: FastifyRequest): string {
 const queryOf = ({ url, query }: FastifyRequest): string | undefined =>
   url.includes('?') ? redactQuery(query) : undefined
 
-/** All headers as JSON. Those that are not visible hold credentials or signatures: their values are redacted. */
-function redactHeaders(headers: FastifyRequest['headers'], visible: Readonly<Record<string, string>>): string {
-  const stored: Record<string, string | undefined> = {}
-  for (const name in headers)
-    if (headers[name] !== undefined) stored[name] = Object.hasOwn(visible, name) ? visible[name] : redacted
-  return JSON.stringify(stored)
+/** All headers as JSON; credentials and signatures are redacted. */
+function redactHeaders(headers: FastifyRequest['headers'], hidden: readonly string[]): string {
+  const redactedHeaders: Record<string, string> = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (value === undefined) continue
+    redactedHeaders[name] = isSecretName(name) || hidden.includes(name) ? redacted : String(value)
+  }
+  return JSON.stringify(redactedHeaders)
 }

@@ -116,12 +116,8 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: RequestDeps):
 
   const { actions, providerId, skippedBy } = await mapping.resolveActions(mapped)
   if (mapping.preset !== undefined) deps.notifyJob(mapping.preset)
-  const sender = {
-    hook: name,
-    visible: mapped.headers,
-    authentication: credential?.authentication,
-    keepBody: mapping.keepBody,
-  }
+  const { hiddenHeaders } = hookRoute
+  const sender = { hook: name, hiddenHeaders, authentication: credential?.authentication, keepBody: mapping.keepBody }
   if (actions.length === 0) {
     context.record(name, skippedOf(request, sender, skippedBy))
     return acknowledge(reply, credential) ?? { ok: true, skipped: true }

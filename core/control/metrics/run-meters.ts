@@ -1,5 +1,4 @@
 // Counts runs: results, durations, failures and tokens, by kind, agent and model.
-import { type RunKind, runKinds } from '../../store/run-spec.ts'
 import type { RunEnd, RunRef, Store, StoredRun } from '../../store/store.ts'
 import { type Counter, count, createHistogram, createBoundedValues, type Histogram, labels } from './counters.ts'
 
@@ -10,7 +9,7 @@ export interface RunMeters {
   tokens: Counter
   /** Seconds from the claim of a run to its end. */
   seconds: ReadonlyMap<string, Histogram>
-  countAccepted(runs: readonly { kind: RunKind }[]): void
+  countAccepted(runs: readonly { kind: string }[]): void
   /** Wraps the store operations that change runs so that they are counted. */
   instrument(
     store: Store,
@@ -20,8 +19,6 @@ export interface RunMeters {
 /** Reloads change the agents and requests may choose a model. Beyond these limits the label is `other`. */
 const [maxAgents, maxModels] = [100, 100]
 const bounds = [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800]
-
-const byKind = Object.fromEntries(runKinds.map((kind) => [kind, labels({ kind })])) as Record<RunKind, string>
 
 interface ActiveRun {
   run: StoredRun
@@ -72,7 +69,7 @@ export function createRunMeters(): RunMeters {
     tokens,
     seconds,
     countAccepted: (runs) => {
-      for (const { kind } of runs) count(accepted, byKind[kind])
+      for (const { kind } of runs) count(accepted, labels({ kind }))
     },
     instrument: (store) => ({
       claimRuns: async (claim) => {
