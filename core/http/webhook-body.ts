@@ -10,13 +10,9 @@ export interface WebhookBody {
   isForm: boolean
 }
 
-export const parseWebhookBody = (bytes: Buffer, contentType: string | undefined): WebhookBody | Promise<WebhookBody> =>
-  isMultipart(contentType) && bytes.length > 0
-    ? parseMultipartBody(bytes, contentType as string)
-    : parseStoredBody(decode(bytes), contentType)
-
-async function parseMultipartBody(bytes: Buffer, contentType: string): Promise<WebhookBody> {
-  const payload = await parseMultipart(bytes, contentType)
+export async function parseWebhookBody(bytes: Buffer, contentType: string | undefined): Promise<WebhookBody> {
+  if (!isMultipart(contentType) || bytes.length === 0) return parseStoredBody(decode(bytes), contentType)
+  const payload = await parseMultipart(bytes, contentType as string)
   return { text: JSON.stringify(payload), payload, isForm: true }
 }
 

@@ -32,11 +32,11 @@ const publishChanges = (store: Store, changes: StoreChanges): Store => ({
 
 function publishRequests(store: Store, changes: StoreChanges): Pick<Store, 'accept' | 'recordRefusal'> {
   return {
-    accept: (command) =>
-      store.accept(command).then((result) => {
-        if (result.outcome === 'accepted') publishAccepted(changes, command)
-        return result
-      }),
+    accept: async (command) => {
+      const result = await store.accept(command)
+      if (result.outcome === 'accepted') publishAccepted(changes, command)
+      return result
+    },
     recordRefusal: async (refusal, at) => {
       await store.recordRefusal(refusal, at)
       const { id, hook, client, status } = refusal

@@ -24,7 +24,7 @@ describe('POST /hooks/agent', () => {
     expect(body).toEqual({
       ok: true,
       runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      sessionKey: expect.stringMatching(/^agent:main:hook:[0-9a-f-]{36}$/),
+      sessionKey: `agent:main:hook:${body.runId}`,
     })
     expect(headers.get('x-request-id')).toBeTruthy()
     expect(headers.get('x-content-type-options')).toBe('nosniff')
