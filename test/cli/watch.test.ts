@@ -12,10 +12,10 @@ export default defineToolset({ name: 'words', description: 'Words.', tools: [say
 `
 const word = (text: string) => `export const word: string = '${text}'\n`
 
-async function start() {
+async function start(words = plugin('word')) {
   const dir = temporaryFolder()
   const write = (name: string, text: string) => writeFileSync(join(dir, name), text)
-  write('words.ts', plugin('word'))
+  write('words.ts', words)
   write('word.ts', word('one'))
   const file = writeConfig(dir, { plugins: ['./words.ts'] })
   const gateway = await spawnGateway(file, { args: ['--watch', '--port', '0'] })
@@ -55,6 +55,22 @@ it('restarts the gateway on the same port when a file that a plugin imports chan
   const last = pid()
   expect(await gateway.end('SIGTERM')).toBe(0)
   expect(isAlive(last)).toBe(false)
+})
+
+it('notices a change that is made while the gateway starts', async () => {
+  // The other process that imports the plugin would be late, if it ran at the same time.
+  const editAtStart = `import { existsSync, writeFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+const edited = import.meta.dirname + '/edited'
+if (process.argv.includes('probe-plugins'))
+  for (let tries = 0; tries < 100 && !existsSync(edited); tries++) await setTimeout(10)
+else if (!existsSync(edited)) {
+  writeFileSync(import.meta.dirname + '/word.ts', ${JSON.stringify(word('two'))})
+  writeFileSync(edited, '')
+}
+`
+  const { say } = await start(editAtStart + plugin('word'))
+  await expect.poll(async () => JSON.stringify(await say())).toContain('two')
 })
 
 it('keeps the running gateway after a broken edit, says where it is broken, and takes the repaired file', async () => {

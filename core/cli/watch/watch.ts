@@ -16,19 +16,22 @@ const probeMs = 30_000
 export async function watch(options: StartOptions): Promise<void> {
   const surroundings = { option: options.config, env: process.env, cwd: process.cwd(), home: homedir() }
   const file = locateConfig(surroundings) ?? firstConfigFile(surroundings)
-  let gateway = startGateway(options)
+  let gateway: Gateway | undefined
   const stop = stopOnSignal(() => gateway)
-  const changes = createChanges(file)
-  // The gateway itself logs what is wrong with its plugins at the start.
+  // The files are read and watched before the gateway reads them, so that no change falls between the two.
   let running = await probePlugins(file, stop)
+  if (stop.aborted) return
   let latest = running
+  const changes = createChanges(file)
   changes.follow(running)
+  // The gateway itself logs what is wrong with its plugins at the start.
+  gateway = startGateway(options)
   while ((await Promise.race([changes.next(), gateway.exited])) === 'changed' && !stop.aborted) {
     const probe = await probePlugins(file, stop)
     if (stop.aborted) break
     changes.follow(probe)
     if (probe.problems.length > 0) printProblems(probe, latest)
-    else if (!isDeepStrictEqual(probe, running)) {
+    else if (!haveSameFiles(probe, running)) {
       print('The plugins have changed; the gateway restarts.')
       // A port that the system has chosen stays the same.
       const port = readListening(file)?.port ?? options.port
@@ -42,6 +45,9 @@ export async function watch(options: StartOptions): Promise<void> {
   changes.close()
   process.exitCode = await gateway.exited
 }
+
+const haveSameFiles = (one: Probe, other: Probe): boolean =>
+  isDeepStrictEqual([one.plugins, one.files], [other.plugins, other.files])
 
 interface Gateway {
   process: ChildProcess
@@ -78,15 +84,15 @@ const spawnCommand = (args: readonly string[], output: 'inherit' | 'ignore'): Ch
  * A terminal also sends Ctrl-C to the gateway. The first signal is not passed on but closes the channel, which a
  * gateway that is already stopping ignores: a second signal would end it at once.
  */
-function stopOnSignal(gateway: () => Gateway): AbortSignal {
+function stopOnSignal(gateway: () => Gateway | undefined): AbortSignal {
   const stop = new AbortController()
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (stop.signal.aborted) gateway().process.kill(signal)
-    else void gateway().end()
+    if (stop.signal.aborted) gateway()?.process.kill(signal)
+    else void gateway()?.end()
     stop.abort()
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
-  process.on('SIGHUP', () => gateway().process.kill('SIGHUP'))
+  process.on('SIGHUP', () => gateway()?.process.kill('SIGHUP'))
   return stop.signal
 }
 
