@@ -1,7 +1,7 @@
 // Connections to the PostgreSQL database, and transactions on them. A lost connection is replaced when it is needed.
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
-import { createTransaction, createTranslation, type PostgresTransaction } from './transaction.ts'
+import { createTransaction, createTranslation, type PostgresTransaction, type Translate } from './transaction.ts'
 
 /** The kinds of transactions. Each kind has connections of its own, so that none waits behind another kind. */
 export type Lane = 'accepts' | 'work' | 'reads'
@@ -55,7 +55,7 @@ export async function createDatabase(url: string): Promise<Database> {
   return {
     transact: async (lane, work) => {
       const client = await pools[lane].connect()
-      return await transactOn(client, createTransaction(client, translate), work)
+      return await transactOn(client, translate, work)
     },
     query: async <Row>(sql: string) => (await pools.reads.query(sql)).rows as Row[],
     connect: () => connectClient(pg, { ...config, lock_timeout: 0, pipeline: true }),
@@ -127,25 +127,36 @@ function createPool(pg: Pg, config: ClientConfig, max: number): Pool {
   return pool
 }
 
-/** Awaits `begin` together with the first statements of `work`, which saves a round trip. */
+/**
+ * Awaits `begin` together with the first statements of `work`, which saves a round trip. The connection is free as soon
+ * as COMMIT is sent: the statements of the next transaction wait at the server, not here.
+ */
 async function transactOn<Result>(
   client: PoolClient,
-  tx: PostgresTransaction,
+  translate: Translate,
   { begin, work }: Work<Result>,
 ): Promise<Result> {
   let lost: Error | undefined
+  let isReleased = false
   const onError = (error: Error): void => void (lost ??= error)
+  const release = client.release.bind(client)
   client.on('error', onError)
+  const free = (): void => {
+    if (isReleased) return
+    isReleased = true
+    client.off('error', onError)
+    release(lost)
+  }
   try {
+    const tx = createTransaction(client, translate, free)
     const [, result] = (await settleAll([client.query(begin), work(tx)])) as [unknown, Result]
     await tx.commit()
     return result
   } catch (error) {
-    await client.query('ROLLBACK').catch(onError)
+    if (!isReleased) await client.query('ROLLBACK').catch(onError)
     throw error
   } finally {
-    client.off('error', onError)
-    client.release(lost)
+    free()
   }
 }
 

@@ -25,7 +25,12 @@ export function createTranslation(): Translate {
   }
 }
 
-export function createTransaction(client: ClientBase, translate: Translate): PostgresTransaction {
+/** `onCommitSent` is called when all statements of the transaction are on their way. */
+export function createTransaction(
+  client: ClientBase,
+  translate: Translate,
+  onCommitSent: () => void = () => undefined,
+): PostgresTransaction {
   let failure: Error | undefined
   let committed: Promise<void> | undefined
 
@@ -41,7 +46,9 @@ export function createTransaction(client: ClientBase, translate: Translate): Pos
   }
 
   async function sendCommit(): Promise<void> {
-    const { command } = await client.query('COMMIT')
+    const answer = client.query('COMMIT')
+    onCommitSent()
+    const { command } = await answer
     if (command !== 'COMMIT') throw failure ?? new Error('PostgreSQL rolled the transaction back.')
   }
 
