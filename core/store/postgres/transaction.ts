@@ -42,6 +42,9 @@ export function createTransaction(
     } catch (error) {
       // The statements behind the first one that fails only report that there was one.
       throw (failure ??= error as Error)
+    } finally {
+      // What the driver was given stays alive until a full garbage collection, which so many buffers would soon cause.
+      storable.length = 0
     }
   }
 
