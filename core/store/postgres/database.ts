@@ -139,6 +139,7 @@ async function transactOn<Result>(
   let lost: Error | undefined
   let isReleased = false
   const onError = (error: Error): void => void (lost ??= error)
+  // The next user of the connection gets a `release` of its own.
   const release = client.release.bind(client)
   client.on('error', onError)
   const free = (): void => {

@@ -111,6 +111,22 @@ describe('several gateways on one database', () => {
     await other.close()
   })
 
+  it('keep the keys of commands that are sent behind a group that fails', async () => {
+    const store = await openOnce()
+    const twice = newRequest()
+    await store.accept({ at: start, request: twice })
+    // Groups have up to 64 commands. Those of the first and the second are on their way at the same time.
+    const groupSize = 64
+    const failing = Array.from({ length: groupSize }, (_, n) =>
+      store.accept({ at: start, request: n === 0 ? twice : newRequest() }),
+    )
+    const keys = Array.from({ length: groupSize }, () => newKey({ key: randomUUID() }))
+    const acceptAll = () => Promise.all(keys.map((idempotency) => store.accept({ at: start, idempotency })))
+    expect((await acceptAll()).map(({ outcome }) => outcome)).toEqual(keys.map(() => 'accepted'))
+    expect((await Promise.allSettled(failing)).filter(({ status }) => status === 'rejected')).toHaveLength(1)
+    expect((await acceptAll()).map(({ outcome }) => outcome)).toEqual(keys.map(() => 'replayed'))
+  })
+
   it('never wait for each other forever, whatever sessions and keys their commands name', async () => {
     const [store, other] = await Promise.all([openOnce(), open()])
     const names = Array.from({ length: 20 }, (_, n) => `agent:main:${n}`)
