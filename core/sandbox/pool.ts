@@ -1,6 +1,7 @@
 // The pool of child processes that run transforms: admits requests, and hands each to the least busy worker.
 import type { Log } from '../plugin.ts'
-import type { Child, ChildLimits, ChildResponse } from './pool/child.ts'
+import type { Child, ChildResponse } from './pool/child.ts'
+import type { ChildLimits } from './pool/limits.ts'
 import { createModules, type ModuleSource } from './pool/modules.ts'
 import { createProber, type Probe } from './pool/prober.ts'
 import { createSpawner } from './pool/spawner.ts'

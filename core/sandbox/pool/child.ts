@@ -1,6 +1,4 @@
 // One child process: sends it requests, receives its responses in order, and kills it when it exceeds its limits.
-import type { ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import {
   createFrameReader,
   type Frame,
@@ -11,14 +9,8 @@ import {
   requestKinds,
   writeFrame,
 } from '../ipc-frames.ts'
+import { type ChildLimits, watchLimits } from './limits.ts'
 import { openActiveRequestFile, spawnRunner } from './spawn-process.ts'
-
-export interface ChildLimits {
-  /** Maximum size of V8's heap, in MB; beyond it the process aborts. */
-  heapMb: number
-  /** Maximum resident memory, in MB; checked on Linux. */
-  rssMb: number
-}
 
 export interface ChildRequest {
   kind: RequestKind
@@ -84,7 +76,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   let lastId = 0
   let progressAt = performance.now()
   let endReason: EndReason | undefined
-  let watchdog: NodeJS.Timeout | undefined
+  const watch = watchLimits({ childProcess, rssMb: limits.rssMb, findActive, onExceeded: kill })
 
   expectResponse(readyId, bootMs, { resolve: () => ready.resolve(), reject: () => ready.resolve() })
   const read = createFrameReader(maxResponseBytes, settle)
@@ -102,8 +94,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
 
   function expectResponse(id: number, timeoutMs: number, handlers: ResponseHandlers): void {
     pending.push({ id, sentAt: performance.now(), timeoutMs, ...handlers })
-    // If the gateway itself was blocked, responses that have arrived are read before the limits are checked.
-    watchdog ??= setInterval(() => void setImmediate(enforceLimits), checkEveryMs).unref()
+    watch.start()
   }
 
   function send({ kind, moduleId, first, second, timeoutMs }: ChildRequest): Promise<ChildResponse> {
@@ -136,18 +127,10 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     })
   }
 
-  /** Time limits are kept in the gateway, because the child's only thread is busy when one expires. */
-  function enforceLimits(): void {
+  function findActive(): { since: number; timeoutMs: number } | undefined {
     const activeId = activeRequest.read()
     const active = pending.find(({ id }) => id === activeId) ?? pending[0]
-    if (active === undefined) stopWatchdog()
-    else if (performance.now() - Math.max(progressAt, active.sentAt) > active.timeoutMs) kill('timeout')
-    else if (residentMb(childProcess) > limits.rssMb) kill('memory')
-  }
-
-  function stopWatchdog(): void {
-    clearInterval(watchdog)
-    watchdog = undefined
+    return active && { since: Math.max(progressAt, active.sentAt), timeoutMs: active.timeoutMs }
   }
 
   function end(reason: EndReason): EndReason {
@@ -164,7 +147,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   }
 
   function onExit(exitReason: EndReason): void {
-    stopWatchdog()
+    watch.stop()
     const reason = end(exitReason)
     const activeId = activeRequest.read()
     activeRequest.close()
@@ -197,22 +180,9 @@ interface ResponseHandlers {
 
 /** Id of the frame that a child sends, unasked, once it is locked down. */
 const readyId = 0
-const checkEveryMs = 25
 const bootMs = 10_000
 /** A result, its log lines and some margin: a character may take three bytes. */
 const maxResponseBytes = 3 * maxResultLength + 1_000_000
 
 const toBuffer = (text: string | Uint8Array): Buffer =>
   typeof text === 'string' ? Buffer.from(text) : Buffer.from(text.buffer, text.byteOffset, text.byteLength)
-
-/** 0 outside Linux, where only the heap limit applies. */
-function residentMb({ pid }: ChildProcess): number {
-  try {
-    return readResidentMb(readFileSync(`/proc/${pid}/status`, 'latin1'))
-  } catch {
-    return 0
-  }
-}
-
-/** Reads `status`, which counts in KB; `statm` counts in pages, whose size differs between machines. */
-export const readResidentMb = (status: string): number => Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024

@@ -1,5 +1,6 @@
 // Starts the child processes of a pool, and kills those that are left when the pool closes.
-import { type Child, ChildEnded, type ChildLimits, startChild } from './child.ts'
+import { type Child, ChildEnded, startChild } from './child.ts'
+import type { ChildLimits } from './limits.ts'
 
 export interface Spawner {
   /** Reads the code that children run. Must resolve before the first `spawn`. Rejects when the pool is closed. */

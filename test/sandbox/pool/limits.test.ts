@@ -1,7 +1,7 @@
 // The memory limit of a child process.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { readResidentMb } from '../../../core/sandbox/pool/child.ts'
+import { readResidentMb } from '../../../core/sandbox/pool/limits.ts'
 
 describe('the resident memory of a process', () => {
   it('is read in units that do not depend on the page size', () => {

@@ -1,0 +1,62 @@
+// The limits of one child process: how long it may execute a request, and how much memory it may use.
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+export interface ChildLimits {
+  /** Maximum size of V8's heap, in MB; beyond it the process aborts. */
+  heapMb: number
+  /** Maximum resident memory, in MB; checked on Linux. */
+  rssMb: number
+}
+
+interface WatchedChild {
+  childProcess: ChildProcess
+  rssMb: number
+  /** What the child is executing, and since when (by `performance.now()`); absent if it has nothing to do. */
+  findActive(): { since: number; timeoutMs: number } | undefined
+  onExceeded(limit: 'timeout' | 'memory'): void
+}
+
+export interface LimitWatch {
+  /** Starts watching, until the child has nothing to do. */
+  start(): void
+  stop(): void
+}
+
+const checkEveryMs = 25
+
+/** Time limits are kept in the gateway, because the child's only thread is busy when one expires. */
+export function watchLimits({ childProcess, rssMb, findActive, onExceeded }: WatchedChild): LimitWatch {
+  let timer: NodeJS.Timeout | undefined
+
+  function check(): void {
+    const active = findActive()
+    if (active === undefined) stop()
+    else if (performance.now() - active.since > active.timeoutMs) onExceeded('timeout')
+    else if (residentMb(childProcess) > rssMb) onExceeded('memory')
+  }
+
+  /** If the gateway itself was blocked, responses that have arrived are read before the limits are checked. */
+  function start(): void {
+    timer ??= setInterval(() => void setImmediate(check), checkEveryMs).unref()
+  }
+
+  function stop(): void {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return { start, stop }
+}
+
+/** 0 outside Linux, where only the heap limit applies. */
+function residentMb({ pid }: ChildProcess): number {
+  try {
+    return readResidentMb(readFileSync(`/proc/${pid}/status`, 'latin1'))
+  } catch {
+    return 0
+  }
+}
+
+/** Reads `status`, which counts in KB; `statm` counts in pages, whose size differs between machines. */
+export const readResidentMb = (status: string): number => Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1024
