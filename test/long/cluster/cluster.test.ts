@@ -1,16 +1,16 @@
 // Three gateways on one PostgreSQL database, which are killed and stopped at random, as is the database. Their clocks
 // differ by minutes.
-import { readFile } from 'node:fs/promises'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayProcess, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
-import { type PostgresServer, query, startPostgres } from '../../postgres.ts'
+import { type PostgresServer, startPostgres } from '../../postgres.ts'
 import { chooseSeed } from '../../config/random.ts'
 import { createRandom } from '../../store/crash.ts'
 import { checkHistory, type History, type Message } from './history.ts'
+import { listUnfinished, readReplies, readSucceeded } from './read-history.ts'
 import { startTurnRecorder } from './turn-recorder.ts'
 
 const sessions = 100
@@ -210,33 +210,3 @@ async function stopFor(process: GatewayProcess['process'], ms: number): Promise<
 }
 
 /** A few of the runs and deliveries that have not ended. */
-async function listUnfinished(url: string): Promise<object[]> {
-  return await query(
-    url,
-    `SELECT 'run' AS kind, status, session_key AS lane, owner, lease_until AS until, not_before AS due FROM run
-    WHERE status IN ('queued', 'running')
-    UNION ALL SELECT 'delivery', status, recipient, owner, lease_until, next_at FROM outbox
-    WHERE status IN ('pending', 'sending')
-    LIMIT 20`,
-  )
-}
-
-/** A session's transcript grows in the order in which its runs end. */
-async function readSucceeded(url: string): Promise<Message[]> {
-  const rows = await query(
-    url,
-    `SELECT run.message FROM run
-    JOIN (SELECT run_id, min(seq) AS first FROM transcript GROUP BY run_id) AS ended ON ended.run_id = run.id
-    WHERE run.status = 'succeeded' ORDER BY ended.first`,
-  )
-  return rows.flatMap(({ message }) => parse(String(message)))
-}
-
-async function readReplies(file: string): Promise<Message[]> {
-  return (await readFile(file, 'utf8')).split('\n').flatMap((line) => parse(line))
-}
-
-function parse(text: string): Message[] {
-  const [, session, n] = /<(s\d+)-(\d+)>/.exec(text) ?? []
-  return session === undefined ? [] : [{ session, n: Number(n) }]
-}

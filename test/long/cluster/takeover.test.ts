@@ -1,58 +1,11 @@
 // How long a replica needs to take over what another one held: its channel account and its runs.
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, inject, it, onTestFinished } from 'vitest'
-import {
-  gatewayToken,
-  type GatewayProcess,
-  hookToken,
-  spawnGateway,
-  temporaryFolder,
-  writeConfig,
-} from '../../helpers.ts'
-import { createDatabase } from '../../postgres.ts'
-import { startTurnRecorder, type TurnRecorder } from './turn-recorder.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { startPair, stateOf } from './pair.ts'
+import { startTurnRecorder } from './turn-recorder.ts'
 
 /** As docs/operate.md says. */
 const maxSeconds = 20
 const rounds = 3
-
-/** The first gateway holds the account and a run before the second one starts. */
-async function startPair(model: TurnRecorder) {
-  const database = await createDatabase(inject('postgresUrl'))
-  onTestFinished(database.remove)
-  const dir = temporaryFolder()
-  const start = async (name: string) => {
-    mkdirSync(join(dir, name))
-    const gateway = await spawnGateway(
-      writeConfig(join(dir, name), {
-        storage: { url: database.url },
-        providers: model.providers,
-        agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
-        channels: { console: { file: join(dir, 'console.jsonl') } },
-      }),
-    )
-    onTestFinished(() => void gateway.process.kill('SIGKILL'))
-    return gateway
-  }
-  const holder = await start('holder')
-  await expect.poll(() => stateOf(holder)).toBe('connected')
-  expect((await startRun(holder)).status).toBe(200)
-  await expect.poll(() => model.turns.length).toBe(1)
-  return { holder, other: await start('other') }
-}
-
-async function stateOf({ url }: GatewayProcess): Promise<string> {
-  const response = await fetch(`${url}/api/channels`, { headers: { authorization: `Bearer ${gatewayToken}` } })
-  return ((await response.json()) as { accounts: { state: string }[] }).accounts[0]!.state
-}
-
-const startRun = ({ url }: GatewayProcess) =>
-  fetch(`${url}/hooks/agent`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${hookToken}` },
-    body: JSON.stringify({ message: '<s1-1>', deliver: false, wakeMode: 'next-heartbeat' }),
-  })
 
 const secondsSince = (start: number) => Math.round((performance.now() - start) / 100) / 10
 
