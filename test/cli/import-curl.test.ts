@@ -90,7 +90,9 @@ describe('svc-gateway import curl', () => {
   it('writes tests that pass', async () => {
     const env = { PATH: process.env['PATH'], HOME: '/nonexistent', NO_COLOR: '1' }
     const vitest = join(root, 'node_modules', '.bin', 'vitest')
-    const { stdout } = await promisify(execFile)(vitest, ['run'], { cwd: shared().dir, env })
+    // One process that loads the gateway once, for speed.
+    const options = ['--no-isolate', '--maxWorkers=1']
+    const { stdout } = await promisify(execFile)(vitest, ['run', ...options], { cwd: shared().dir, env })
     expect(stdout).toMatch(/Test Files +4 passed \(4\)/)
   }, 60_000)
 

@@ -50,7 +50,10 @@ describe('svc-gateway plugin new', () => {
   })
 
   it('writes packages whose tests pass', async () => {
-    const { stdout } = await execute(join(root, 'node_modules', '.bin', 'vitest'), ['run'], { cwd: shared().dir, env })
+    const vitest = join(root, 'node_modules', '.bin', 'vitest')
+    // One process that loads the gateway once, for speed.
+    const options = ['--no-isolate', '--maxWorkers=1']
+    const { stdout } = await execute(vitest, ['run', ...options], { cwd: shared().dir, env })
     expect(stdout).toMatch(/Test Files +4 passed \(4\)/)
   }, 60_000)
 
