@@ -15,7 +15,8 @@ export async function withTemporaryFolder(
     process.stderr.write(`\n${what}\n`)
     process.exit(interrupted)
   }
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  // Tried again, because threads may still create files in it.
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   process.on('exit', remove)
   for (const signal of signals) process.on(signal, onSignal)
   try {
