@@ -208,5 +208,3 @@ async function stopFor(process: GatewayProcess['process'], ms: number): Promise<
   await delay(ms)
   process.kill('SIGCONT')
 }
-
-/** A few of the runs and deliveries that have not ended. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { query } from '../../postgres.ts'
 import type { Message } from './history.ts'
 
-/** The runs and deliveries that have not ended. */
+/** A few of the runs and deliveries that have not ended. */
 export async function listUnfinished(url: string): Promise<object[]> {
   return await query(
     url,

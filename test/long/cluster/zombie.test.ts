@@ -6,8 +6,8 @@ import { listUnfinished, readReplies, readSucceeded } from './read-history.ts'
 import { startTurnRecorder } from './turn-recorder.ts'
 
 it('cannot end the run, which would start the next one of the session too early', async () => {
-  // The holder finds its answer when it continues, while the other gateway is in the middle of the same turn.
-  const thinkMs = [500, 5_000, 10]
+  // The holder is stopped in its turn. It finds the answer when it continues, while the other one repeats the turn.
+  const thinkMs = [5_000, 5_000, 10]
   const model = await startTurnRecorder(() => thinkMs[model.turns.length - 1] ?? 10)
   onTestFinished(model.close)
   const { holder, other, databaseUrl, consoleFile } = await startPair(model)
