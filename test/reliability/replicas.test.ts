@@ -155,15 +155,24 @@ describe('a gateway that loses its database', () => {
     expect(await query(server.url, 'SELECT count(*) AS n FROM event')).toEqual([{ n: '2' }])
   })
 
-  it('stops using a lease that it cannot renew', async () => {
+  const ofLeases = 'stops what it holds a lease for before the lease ends, and continues when the database is back'
+  it(ofLeases, { timeout: 60_000 }, async () => {
     const server = await startPostgres()
     onTestFinished(server.remove)
-    const gateway = await startGateway({ storage: { url: server.url } })
+    const model = await startModel()
+    model.script({ hang: true }, { text: 'Done.' })
+    const gateway = await startGateway({ storage: { url: server.url }, providers: model.providers })
     await expect.poll(() => stateOf(gateway)).toBe('connected')
+    const body = { message: 'Do it.', model: 'double/m', deliver: false, wakeMode: 'next-heartbeat' }
+    const { runId } = (await gateway.post('/hooks/agent', body)).body
+    const turn = await model.request(0)
     await server.kill()
+    // Otherwise another gateway could start the same turn, or connect the same account, while this one continues.
+    await turn.abandoned
     await expect.poll(() => stateOf(gateway), { timeout: 20_000 }).toBe('standby')
     await server.start()
     await expect.poll(() => stateOf(gateway)).toBe('connected')
+    await expect.poll(async () => (await gateway.get(`/runs/${runId}`)).body.status).toBe('succeeded')
   })
 })
 

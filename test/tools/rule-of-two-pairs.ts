@@ -154,7 +154,9 @@ const openCalls = calls.filter(({ kind }) => kind !== 'H')
 export const openPairs = openCalls.flatMap((first) => openCalls.map((second) => [first, second] as const))
 /** Pairs of calls of all kinds. */
 export const samplePairs = openPairs.filter((pair) => pair.every(isSample))
-/** The calls that are not, before and after a read and a message to a stranger. */
+/** A read and a message to a stranger, each before and after the other and itself. */
+export const theftPairs = openPairs.filter((pair) => pair.every(isReadOrTheft))
+/** The calls that are not available, before and after a read and a message to a stranger. */
 export const closedPairs = calls.flatMap((closed) =>
   closed.kind === 'H'
     ? openCalls.flatMap((open) => (isReadOrTheft(open) ? [[closed, open] as const, [open, closed] as const] : []))
