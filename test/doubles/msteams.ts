@@ -38,11 +38,13 @@ export interface TeamsDouble {
   close(): Promise<void>
 }
 
+/** One pair for all doubles of a process, because generating it is slow. */
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
 /** Returns a key that the double does not know. */
 export const strangeKey = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
 export async function openTeams(): Promise<TeamsDouble> {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const [posted, tokens, faults, unexpected]: [PostedActivity[], string[], Fault[], string[]] = [[], [], [], []]
   const changes = new EventTarget()
   const server = createServer((request, response) => void serve(request, response))
