@@ -37,13 +37,13 @@ export const examples: readonly Example[] = pages.flatMap((page) => {
 
 // ── Configurations ──────────────────────────────────────────────────────────────────────────────
 
-/** What the examples rely on: a channel, agents, models, and the MCP servers of earlier examples. */
+/** What the examples rely on: a channel, agents, models, and the MCP servers of earlier examples, which idle. */
 const assumed: Document = {
   ...baseDocument,
   channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
   agents: { main: {}, reviewer: {} },
   providers: { ollama: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:11434/v1' } },
-  tools: { mcp: { servers: { files: { command: 'npx' }, tickets: { command: 'npx' } } } },
+  tools: { mcp: { servers: { files: { command: 'cat' }, tickets: { command: 'cat' } } } },
 }
 
 const recipes = examples.find(({ page }) => page === 'docs/recipes.md')!
