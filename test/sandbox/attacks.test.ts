@@ -1,36 +1,43 @@
 // Attacks on the sandbox: each is contained, the gateway is not affected, and other transforms keep running.
 import { spawn } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { nodeFlags } from '../../core/sandbox/pool/spawn-process.ts'
 import { readRunner } from '../../core/sandbox/runner-code.ts'
-import type { TransformHandle } from '../../core/sandbox/sandbox.ts'
-import { attacks } from './attacks.ts'
-import { callWith, faultOf, openSandbox, run, startSandbox } from './start-sandbox.ts'
+import { share } from '../share.ts'
+import { attacks, endless } from './attacks.ts'
+import { faultOf, run, shareSandbox, startSandbox } from './start-sandbox.ts'
 
-const fileOf = (index: number): string => `attack-${index}.js`
 const names = Object.keys(attacks)
+const fileOf = (name: string): string => `attack-${names.indexOf(name)}.js`
 const files = Object.fromEntries(
-  Object.values(attacks).map((body, index) => [fileOf(index), `export default (input) => { ${body} }`]),
+  Object.entries(attacks).map(([name, body]) => [fileOf(name), `export default (input) => { ${body} }`]),
 )
 const good = `export default ({ payload }) => ({
   message: 'hello ' + payload.list.map(String).join() + JSON.stringify({}.polluted ?? null),
 })`
 
-describe('an attack', () => {
-  const opened = openSandbox({ ...files, 'good.js': good })
-  let friend: TransformHandle
-  let foes: TransformHandle[]
-  beforeAll(async () => {
-    friend = opened.sandbox.load('good.js', { timeoutMs: 5000 })
-    foes = names.map((_, index) => opened.sandbox.load(fileOf(index), { timeoutMs: 300 }))
-    await Promise.all([friend, ...foes].map(({ ready }) => ready))
+const shared = share(async () => {
+  const started = startSandbox({
+    ...files,
+    'good.js': good,
+    'loop.js': 'export default () => { for (;;); }',
+    'spin.js': 'export default () => { for (;;); }',
+    'bomb.js': `export default () => { let s = []; for (;;) s.push(new Array(1e5).fill(1)) }`,
   })
-  afterAll(opened.close)
+  const load = (file: string, timeoutMs: number) => started.sandbox.load(file, { timeoutMs })
+  const attackers = new Map(names.map((name) => [name, load(fileOf(name), name in endless ? 100 : 300)]))
+  const friend = load('good.js', 5000)
+  const inProgress = [load('loop.js', 250), load('bomb.js', 10_000), load('spin.js', 250)]
+  await Promise.all([...attackers.values(), friend, ...inProgress].map(({ ready }) => ready))
+  return { ...started, attackers, friend, inProgress }
+})
 
+describe('an attack', () => {
   it('is one of at least 60', () => expect(names.length).toBeGreaterThanOrEqual(60))
 
-  it.each(names.map((name, index) => [name, index] as const))('is contained: %s', async (_name, index) => {
-    const handle = foes[index]!
+  it.each(names)('is contained: %s', async (name) => {
+    const { attackers, friend } = shared()
+    const handle = attackers.get(name)!
     expect(handle.state().state).toBe('ready')
     const attack = run(handle, { list: [1, 2] }).then(
       ({ result }) => JSON.stringify(result),
@@ -47,17 +54,7 @@ describe('an attack', () => {
 
 describe('attacks in progress', () => {
   it('make no run of another transform fail', async () => {
-    const { sandbox } = startSandbox({
-      'good.js': good,
-      'loop.js': 'export default () => { for (;;); }',
-      'spin.js': 'export default () => { for (;;); }',
-      'bomb.js': `export default () => { let s = []; for (;;) s.push(new Array(1e5).fill(1)) }`,
-    })
-    const friend = sandbox.load('good.js')
-    const foes = ['loop.js', 'bomb.js', 'spin.js'].map((module) =>
-      sandbox.load(module, { timeoutMs: module === 'bomb.js' ? 10_000 : 250 }),
-    )
-    await Promise.all([friend, ...foes].map(({ ready }) => ready))
+    const { friend, inProgress: foes } = shared()
     let over = false
     const served: number[] = await Promise.all([
       ...Array.from({ length: 8 }, async () => {
@@ -140,6 +137,8 @@ describe('code that escapes from a compartment', () => {
 })
 
 describe('a module that attacks while it loads', () => {
+  const strict = shareSandbox({}, { loadMs: 500 })
+
   it.each([
     ['loops', 'for (;;);', 'timeout'],
     ['exhausts the memory', 'const a = []; for (;;) a.push(new Array(1e5).fill(1))', 'memory'],
@@ -162,13 +161,14 @@ describe('a module that attacks while it loads', () => {
       `export const payload = { $ref: 'https://example.com/schema' }`,
       'compile',
     ],
-  ])('fails only its own runs: it %s', async (_name, code, fault) => {
-    const files = { 'bad.js': `${code};\nexport default () => ({ message: 'ran' })`, 'good.js': good }
-    const { sandbox } = startSandbox(files, fault === 'timeout' ? { loadMs: 1000 } : {})
-    const [bad, friend] = [sandbox.load('bad.js'), sandbox.load('good.js')]
+  ])('fails only its own runs: it %s', async (what, code, fault) => {
+    const { sandbox, write } = fault === 'timeout' ? strict() : shared()
+    write(`${what}/bad.js`, `${code};\nexport default () => ({ message: 'ran' })`)
+    write(`${what}/good.js`, good)
+    const [bad, friend] = [sandbox.load(`${what}/bad.js`), sandbox.load(`${what}/good.js`)]
     await bad.ready
     expect((await faultOf(run(bad))).fault).toBe(fault)
     expect(bad.payloadSchema).toBeUndefined()
-    expect((await friend.run(callWith({ list: [1] }))).result).toEqual({ message: 'hello 1null' })
+    expect((await run(friend, { list: [1] })).result).toEqual({ message: 'hello 1null' })
   })
 })

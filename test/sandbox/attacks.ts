@@ -10,6 +10,22 @@ const reach = `const reach = (global) => [
 const escape = (code: string): string => `${reach} ${code}`
 const verdict = `found.length > 0 ? { message: 'ESCAPED ' + found } : { message: 'contained' }`
 
+/** Attacks that only a time limit can stop. It may be short. */
+export const endless: Record<string, string> = {
+  'a thrown getter that never ends': `throw { get message() { for (;;); }, get name() { for (;;); } }`,
+  'an error whose message never ends': `const e = new Error();
+    Object.defineProperty(e, 'message', { get() { for (;;); } }); throw e`,
+  'a toJSON that never ends': `return { toJSON() { for (;;); } }`,
+  'a then that never ends': `return { get then() { for (;;); } }`,
+  'an endless loop': `for (;;);`,
+  'an endless chain of promises': `const f = () => Promise.resolve().then(f); return f()`,
+  'a chain of promises left behind': `const f = () => Promise.resolve().then(f); f(); return { message: 'late' }`,
+  'an async function that never ends': `return (async () => { for (;;) await null })()`,
+  'an endless generator': `return { message: [...(function* () { for (;;) yield 1 })()].length }`,
+  'a sort that never ends': `return { message: String([1, 2, 3].sort(() => { for (;;); })) }`,
+  'backtracking of a regular expression': `return { message: String(/^(a+)+$/.test('a'.repeat(40) + 'b')) }`,
+}
+
 export const attacks: Record<string, string> = {
   // Ways to the global object and to Function
   'the constructor of a function': escape(`const found = reach(reach.constructor('return this')());
@@ -106,33 +122,20 @@ export const attacks: Record<string, string> = {
   'a changed input': `try { input.payload.list.push('ESCAPED') } catch {}
     try { input.mapping.id = 'ESCAPED' } catch {} return { message: String(input.payload.list[2] ?? 'contained') }`,
   // Values that are hostile when they are read
-  'a thrown getter that never ends': `throw { get message() { for (;;); }, get name() { for (;;); } }`,
-  'an error whose message never ends': `const e = new Error();
-    Object.defineProperty(e, 'message', { get() { for (;;); } }); throw e`,
   'a thrown proxy': `throw new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 }, ownKeys() { throw 3 } })`,
   'a proxy as the result': `return new Proxy({}, {
     ownKeys: () => ['message'],
     getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true, value: 1 }),
     get: () => 'x',
   })`,
-  'a toJSON that never ends': `return { toJSON() { for (;;); } }`,
   'a toJSON that lies': `return { toJSON: () => 5 }`,
-  'a then that never ends': `return { get then() { for (;;); } }`,
   'a then that settles often': `return { then(yes, no) { yes({ message: 'contained' }); no(new Error('no'));
     yes({ message: 'ESCAPED' }); throw 1 } }`,
   'a cycle as the result': `const o = {}; o.message = o; return o`,
   'a BigInt as the result': `return { message: 5n }`,
   'a console full of proxies': `console.log(new Proxy({}, { get() { throw 1 } }), Symbol('x'), 5n,
     () => 1, { toJSON() { throw 1 } }); return { message: 'contained' }`,
-  // Loops
-  'an endless loop': `for (;;);`,
-  'an endless chain of promises': `const f = () => Promise.resolve().then(f); return f()`,
-  'a chain of promises left behind': `const f = () => Promise.resolve().then(f); f(); return { message: 'late' }`,
-  'an async function that never ends': `return (async () => { for (;;) await null })()`,
   'a promise that never settles': `return new Promise(() => {})`,
-  'an endless generator': `return { message: [...(function* () { for (;;) yield 1 })()].length }`,
-  'backtracking of a regular expression': `return { message: String(/^(a+)+$/.test('a'.repeat(40) + 'b')) }`,
-  'a sort that never ends': `return { message: String([1, 2, 3].sort(() => { for (;;); })) }`,
   // Memory
   'a string bomb': `let s = 'x'; for (;;) s += s`,
   'a spread bomb': `return { message: String([...'.'.repeat(5e8)].length) }`,
@@ -155,4 +158,5 @@ export const attacks: Record<string, string> = {
   'a rejection left behind': `Promise.reject(new Error('ESCAPED')); return { message: 'contained' }`,
   'a change of the exports': `try { globalThis.__transform = { default: () => ({ message: 'ESCAPED' }) } }
     catch {} return { message: 'contained' }`,
+  ...endless,
 }

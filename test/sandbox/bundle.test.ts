@@ -5,31 +5,34 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { PathError } from '../../core/config/file/paths.ts'
 import { createSandbox } from '../../core/sandbox/sandbox.ts'
-import { faultOf, run, startSandbox } from './start-sandbox.ts'
+import { faultOf, run, shareSandbox, startSandbox } from './start-sandbox.ts'
 
 const answering = (message: string): string => `export default () => ({ message: '${message}' })`
 
 describe('the module of a transform', () => {
-  it.each(['a.ts', 'a.mts', 'a.js', 'a.mjs', 'sub/folder/a.ts', './a.ts'])('may be %s', async (module) => {
-    const { sandbox } = startSandbox({ [module]: answering('here') })
-    expect((await run(sandbox.load(module))).result).toEqual({ message: 'here' })
+  const names = ['a.ts', 'a.mts', 'a.js', 'a.mjs', 'sub/folder/a.ts', './b.ts']
+  const shared = shareSandbox({
+    ...Object.fromEntries(names.map((name) => [name, answering(name)])),
+    'common.cjs': `const { word } = require('./word.cjs'); module.exports = () => ({ message: word })`,
+    'word.cjs': `exports.word = 'cjs'`,
+    'mixed.ts': `import table from './data/table.json'
+      import { up } from '../transforms/sub/up.ts'
+      enum Kind { A = 'kind' }
+      export default () => ({ message: up(table.word) + Kind.A })`,
+    'data/table.json': '{"word":"json"}',
+    'sub/up.ts': `import { bang } from '../bang.mts'
+      export const up = (text: string): string => text.toUpperCase() + bang`,
+    'bang.mts': `export const bang: string = '!'`,
+  })
+
+  it.each(names)('may be %s', async (name) => {
+    expect((await run(shared().sandbox.load(name))).result).toEqual({ message: name })
   })
 
   it('may be CommonJS, and may use enums, JSON and other files', async () => {
-    const { sandbox } = startSandbox({
-      'a.cjs': `const { word } = require('./b.cjs'); module.exports = () => ({ message: word })`,
-      'b.cjs': `exports.word = 'cjs'`,
-      'c.ts': `import table from './data/table.json'
-        import { up } from '../transforms/sub/up.ts'
-        enum Kind { A = 'kind' }
-        export default () => ({ message: up(table.word) + Kind.A })`,
-      'data/table.json': '{"word":"json"}',
-      'sub/up.ts': `import { bang } from '../bang.mts'
-        export const up = (text: string): string => text.toUpperCase() + bang`,
-      'bang.mts': `export const bang: string = '!'`,
-    })
-    expect((await run(sandbox.load('a.cjs'))).result).toEqual({ message: 'cjs' })
-    expect((await run(sandbox.load('c.ts'))).result).toEqual({ message: 'JSON!kind' })
+    const { sandbox } = shared()
+    expect((await run(sandbox.load('common.cjs'))).result).toEqual({ message: 'cjs' })
+    expect((await run(sandbox.load('mixed.ts'))).result).toEqual({ message: 'JSON!kind' })
   })
 
   it.each([

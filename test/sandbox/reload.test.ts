@@ -2,16 +2,31 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { faultOf, run, startSandbox } from './start-sandbox.ts'
+import { faultOf, run, shareSandbox, startSandbox } from './start-sandbox.ts'
 
 const answering = (message: string): string => `export default () => ({ message: '${message}' })`
 
+const broken: [string, string, RegExp][] = [
+  ['does not compile', 'export default () => {', /does not compile at line/],
+  ['throws when it is loaded', `throw new Error('early')`, /cannot be loaded: Error: early at a\.ts:1/],
+  ['loops when it is loaded', 'for (;;);', /did not end within its time limit while it was loaded/],
+  ['exports no function', 'export const x = 1', /its default export is not a function/],
+  ['imports a module of Node', `import 'node:fs'\n${answering('x')}`, /imports "node:fs"/],
+  ['is empty', '', /its default export is not a function/],
+]
+
+const shared = shareSandbox(Object.fromEntries(broken.map(([what]) => [`${what}/a.ts`, answering('good')])), {
+  loadMs: 1000,
+})
+
+/** What the sandbox has logged about a transform. */
+const linesOf = (transform: string) => shared().lines.filter(({ fields }) => fields['transform'] === transform)
+
 describe('a change of a file', () => {
   it('takes effect when the file, an imported file, or a replaced file changes', async () => {
-    const { sandbox, write, dir, lines } = startSandbox({
-      'a.ts': `import { word } from './lib/word.ts'\nexport default () => ({ message: word })`,
-      'lib/word.ts': `export const word = 'one'`,
-    })
+    const { sandbox, write, dir } = shared()
+    write('a.ts', `import { word } from './lib/word.ts'\nexport default () => ({ message: word })`)
+    write('lib/word.ts', `export const word = 'one'`)
     const a = sandbox.load('a.ts')
     expect((await run(a)).result).toEqual({ message: 'one' })
     write('lib/word.ts', `export const word = 'two'`)
@@ -21,45 +36,41 @@ describe('a change of a file', () => {
     await expect.poll(async () => (await run(a)).result).toEqual({ message: 'three' })
     write('a.ts', answering('four'))
     await expect.poll(async () => (await run(a)).result).toEqual({ message: 'four' })
-    expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
-    expect(lines.map(({ message }) => message)).toEqual([
-      'transform loaded',
-      'transform reloaded',
-      'transform reloaded',
-      'transform reloaded',
+    expect(linesOf('a.ts').map(({ level, message }) => [level, message])).toEqual([
+      ['info', 'transform loaded'],
+      ['info', 'transform reloaded'],
+      ['info', 'transform reloaded'],
+      ['info', 'transform reloaded'],
     ])
   })
 
-  it.each([
-    ['does not compile', 'export default () => {', /does not compile at line/],
-    ['throws when it is loaded', `throw new Error('early')`, /cannot be loaded: Error: early at a\.ts:1/],
-    ['loops when it is loaded', 'for (;;);', /did not end within its time limit while it was loaded/],
-    ['exports no function', 'export const x = 1', /its default export is not a function/],
-    ['imports a module of Node', `import 'node:fs'\n${answering('x')}`, /imports "node:fs"/],
-    ['is empty', '', /its default export is not a function/],
-  ])('that %s leaves the last good version in use and is logged', async (_name, code, problem) => {
-    const { sandbox, write, lines } = startSandbox({ 'a.ts': answering('good') }, { loadMs: 1000 })
-    const a = sandbox.load('a.ts')
+  // At the same time, so that they are reloaded together.
+  it.concurrent.for(broken)('that %s leaves the last good version in use and is logged', async (one, { expect }) => {
+    const [what, code, problem] = one
+    const { sandbox, write } = shared()
+    const file = `${what}/a.ts`
+    const a = sandbox.load(file)
     expect((await run(a)).result).toEqual({ message: 'good' })
-    write('a.ts', code)
+    write(file, code)
     await expect.poll(() => a.state().problem).toMatch(problem)
     expect(a.state().state).toBe('ready')
     expect((await run(a)).result).toEqual({ message: 'good' })
-    expect(lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([
+    expect(linesOf(file).filter(({ level }) => level === 'warn' || level === 'error')).toEqual([
       {
         level: 'warn',
-        fields: { transform: 'a.ts', reason: expect.stringMatching(problem) },
+        fields: { transform: file, reason: expect.stringMatching(problem) },
         message: 'the new version of a transform cannot be used; the last good one stays',
       },
     ])
-    write('a.ts', answering('fixed'))
+    write(file, answering('fixed'))
     await expect.poll(async () => (await run(a)).result).toEqual({ message: 'fixed' })
     expect(a.state().problem).toBeUndefined()
   })
 
   it('loses no run', async () => {
-    const { sandbox, write } = startSandbox({ 'a.js': answering('version 0') })
-    const a = sandbox.load('a.js')
+    const { sandbox, write } = shared()
+    write('busy.js', answering('version 0'))
+    const a = sandbox.load('busy.js')
     await a.ready
     let over = false
     const seen = new Set<string>()
@@ -67,7 +78,7 @@ describe('a change of a file', () => {
       while (!over) seen.add(((await run(a)).result as { message: string }).message)
     })
     for (let version = 1; version <= 5; version++) {
-      write('a.js', version % 2 ? answering(`version ${version}`) : 'broken(')
+      write('busy.js', version % 2 ? answering(`version ${version}`) : 'broken(')
       await expect
         .poll(() => (version % 2 ? seen.has(`version ${version}`) : a.state().problem !== undefined))
         .toBe(true)
@@ -80,17 +91,17 @@ describe('a change of a file', () => {
 
 describe('a missing file', () => {
   it('makes runs fail until it is created with its folder', async () => {
-    const { sandbox, write, lines } = startSandbox()
+    const { sandbox, write } = shared()
     const late = sandbox.load('new/folder/late.ts')
     const error = await faultOf(run(late))
     expect([error.fault, error.message]).toEqual([
       'missing',
       'There is no new/folder/late.ts in the transforms directory; check the name and its extension.',
     ])
-    expect(lines).toEqual([
+    expect(linesOf('new/folder/late.ts')).toEqual([
       {
         level: 'error',
-        fields: expect.objectContaining({ transform: 'new/folder/late.ts' }),
+        fields: expect.anything(),
         message: expect.stringContaining('until the file is fixed'),
       },
     ])
@@ -100,11 +111,12 @@ describe('a missing file', () => {
   })
 
   it('leaves the last good version in use if it was deleted', async () => {
-    const { sandbox, dir } = startSandbox({ 'a.js': answering('good') })
-    const a = sandbox.load('a.js')
+    const { sandbox, dir, write } = shared()
+    write('gone.js', answering('good'))
+    const a = sandbox.load('gone.js')
     await a.ready
-    rmSync(join(dir, 'a.js'))
-    await expect.poll(() => a.state().problem).toMatch(/There is no a\.js/)
+    rmSync(join(dir, 'gone.js'))
+    await expect.poll(() => a.state().problem).toMatch(/There is no gone\.js/)
     expect((await run(a)).result).toEqual({ message: 'good' })
   })
 

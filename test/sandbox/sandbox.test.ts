@@ -3,30 +3,34 @@ import { spawn } from 'node:child_process'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { TransformHandle } from '../../core/sandbox/sandbox.ts'
 import type { TransformError } from '../../core/sandbox/transform-error.ts'
-import { share } from '../share.ts'
-import { callWith, faultOf, run, startSandbox } from './start-sandbox.ts'
+import { callWith, faultOf, run, shareSandbox, startSandbox } from './start-sandbox.ts'
 
 const returning = (code: string): string => `export default (input) => { ${code} }`
 
 /** Loads transforms with these bodies into one sandbox, for all tests of a block. */
-const shareTransforms = (bodies: readonly string[]): (() => Map<string, TransformHandle>) =>
-  share(async () => {
-    const { sandbox } = startSandbox(Object.fromEntries(bodies.map((body, n) => [`${n}.js`, returning(body)])))
-    const transforms = new Map(bodies.map((body, n) => [body, sandbox.load(`${n}.js`)]))
-    await Promise.all(Array.from(transforms.values(), ({ ready }) => ready))
-    return transforms
-  })
+function shareTransforms(bodies: readonly string[]): (body: string) => TransformHandle {
+  const shared = shareSandbox(Object.fromEntries(bodies.map((body, n) => [`${n}.js`, returning(body)])))
+  return (body) => shared().sandbox.load(`${bodies.indexOf(body)}.js`)
+}
 
 describe('run', () => {
+  const shared = shareSandbox({
+    'show.js': returning(
+      `const parts = [input, input.payload, input.payload.a, input.headers]
+       return { message: JSON.stringify(input), name: parts.map(Object.isFrozen).join() }`,
+    ),
+    'echo.js': returning('return { message: input.payload }'),
+    'length.js': returning('return { message: String(input.payload.text.length) }'),
+    'talk.js': returning(
+      `console.log('a', { b: 1 }, 2); console.error('x'.repeat(5000))
+       for (let i = 0; i < 150; i++) console.debug(i)`,
+    ),
+    'two.ts': `export const wake = async () => { await null; return { action: 'wake' as const, text: 'up' } }`,
+  })
+
   it('passes the payload and the rest of the input, frozen', async () => {
-    const { sandbox } = startSandbox({
-      'show.js': returning(
-        `const parts = [input, input.payload, input.payload.a, input.headers]
-         return { message: JSON.stringify(input), name: parts.map(Object.isFrozen).join() }`,
-      ),
-    })
     const input = callWith({ a: [1, 'zwei', null, { b: '😀' }] })
-    const { result } = await sandbox.load('show.js').run(input)
+    const { result } = await shared().sandbox.load('show.js').run(input)
     expect(JSON.parse((result as { message: string }).message)).toEqual({
       ...input,
       payload: { a: [1, 'zwei', null, { b: '😀' }] },
@@ -35,8 +39,7 @@ describe('run', () => {
   })
 
   it('accepts the payload as text and as bytes', async () => {
-    const { sandbox } = startSandbox({ 'echo.js': returning('return { message: input.payload }') })
-    const echo = sandbox.load('echo.js')
+    const echo = shared().sandbox.load('echo.js')
     expect((await echo.run({ ...callWith(0), payload: '"ä"' })).result).toEqual({ message: 'ä' })
     expect((await echo.run({ ...callWith(0), payload: new Uint8Array(Buffer.from('  "ö" ')) })).result).toEqual({
       message: 'ö',
@@ -44,10 +47,7 @@ describe('run', () => {
   })
 
   it('accepts payloads of several megabytes, and many at once', async () => {
-    const { sandbox } = startSandbox({
-      'length.js': returning('return { message: String(input.payload.text.length) }'),
-    })
-    const length = sandbox.load('length.js', { timeoutMs: 10_000 })
+    const length = shared().sandbox.load('length.js', { timeoutMs: 10_000 })
     const sizes = [1, 100_000, 3_000_000, 7, 65_536]
     const results = await Promise.all(sizes.map((size) => run(length, { text: 'x'.repeat(size) })))
     expect(results.map(({ result }) => result)).toEqual(sizes.map((size) => ({ message: String(size) })))
@@ -55,12 +55,7 @@ describe('run', () => {
   })
 
   it('returns and logs what the transform writes to its console, up to a limit', async () => {
-    const { sandbox, lines } = startSandbox({
-      'talk.js': returning(
-        `console.log('a', { b: 1 }, 2); console.error('x'.repeat(5000))
-         for (let i = 0; i < 150; i++) console.debug(i)`,
-      ),
-    })
+    const { sandbox, lines } = shared()
     const { logs } = await run(sandbox.load('talk.js'))
     expect(logs).toHaveLength(101)
     expect(logs[0]).toEqual(['info', 'a {"b":1} 2'])
@@ -74,9 +69,7 @@ describe('run', () => {
   })
 
   it('runs the named export, which may be an async function', async () => {
-    const { sandbox } = startSandbox({
-      'two.ts': `export const wake = async () => { await null; return { action: 'wake' as const, text: 'up' } }`,
-    })
+    const { sandbox } = shared()
     expect((await run(sandbox.load('two.ts', { export: 'wake' }))).result).toEqual({ action: 'wake', text: 'up' })
     const fault = await faultOf(run(sandbox.load('two.ts')))
     expect([fault.fault, fault.message]).toEqual([
@@ -113,11 +106,11 @@ describe('the globals of a transform', () => {
       'a!-b1,21',
     ],
   ] as const
-  const transforms = shareTransforms(uses.map(([, code]) => code))
+  const load = shareTransforms(uses.map(([, code]) => code))
 
   it.each(uses)('include %s', async (_name, code, message) => {
     const payload = { data: btoa('{"to":"me@example.com"}') }
-    expect((await run(transforms().get(code)!, payload)).result).toEqual({ message })
+    expect((await run(load(code), payload)).result).toEqual({ message })
   })
 })
 
@@ -166,14 +159,14 @@ describe('a result of a transform', () => {
     ['more than a megabyte', `return { message: 'x'.repeat(1048577) }`, 'larger than 1048576'],
     ['a promise that never settles', 'return new Promise(() => {})', 'never settles'],
   ] as const
-  const transforms = shareTransforms([...good, ...bad].map(([, code]) => code))
+  const load = shareTransforms([...good, ...bad].map(([, code]) => code))
 
   it.each(good)('may be %s', async (_name, code, expected) => {
-    expect((await run(transforms().get(code)!)).result).toEqual(expected)
+    expect((await run(load(code))).result).toEqual(expected)
   })
 
   it.each(bad)('may not be %s', async (_name, code, words) => {
-    const error = await faultOf(run(transforms().get(code)!))
+    const error = await faultOf(run(load(code)))
     expect([error.fault, error.code, error.status]).toEqual(['bad_result', 'transform_failed', 500])
     expect(error.message).toContain(words)
     expect(error.message).not.toContain('secret')
@@ -188,14 +181,14 @@ describe('a transform with a payload schema', () => {
       kind: Type.Optional(Type.String({ pattern: '^(a+)+$' })),
     })
     export default ({ payload }) => ({ message: String(payload.items.length) })`
+  const shared = shareSandbox({
+    'typed.ts': module,
+    'plain.ts': module.replace('svc-gateway/plugin', 'typebox'),
+  })
 
   it('runs if the payload matches, and is refused with the path of the problem otherwise', async () => {
-    const { sandbox } = startSandbox({
-      'typed.ts': module,
-      'plain.ts': module.replace('svc-gateway/plugin', 'typebox'),
-    })
     for (const file of ['typed.ts', 'plain.ts']) {
-      const typed = sandbox.load(file)
+      const typed = shared().sandbox.load(file)
       expect((await run(typed, { items: [{ id: 1 }] })).result).toEqual({ message: '1' })
       const error = await faultOf(run(typed, { items: [{ id: 1 }, { id: 'secret' }] }))
       expect([error.status, error.code, error.message]).toEqual([
@@ -209,9 +202,7 @@ describe('a transform with a payload schema', () => {
   })
 
   it('exposes its schema as JSON Schema, which the gateway itself never runs', async () => {
-    const { sandbox } = startSandbox({ 'typed.ts': module })
-    const typed = sandbox.load('typed.ts', { timeoutMs: 300 })
-    await typed.ready
+    const typed = shared().sandbox.load('typed.ts', { timeoutMs: 300 })
     expect(typed.payloadSchema).toMatchObject({
       type: 'object',
       required: ['items'],
@@ -223,75 +214,73 @@ describe('a transform with a payload schema', () => {
 })
 
 describe('a transform that fails', () => {
+  const shared = shareSandbox({
+    'parse.ts':
+      `import { parse } from './lib/parse.ts'\n` +
+      `export default ({ payload }: { payload: { text: string } }) => ({ message: parse(payload.text) })\n`,
+    'lib/parse.ts':
+      `interface Unused {\n  a: string\n}\n\n` +
+      `export function parse(text: string): string {\n  throw new TypeError('cannot parse ' + text)\n}\n`,
+    'error.js': returning('throw new Error("x")'),
+    'string.js': returning('throw "x"'),
+    'quick.js': returning('return null'),
+    'loop.js': returning('if (input.payload.loop) for (;;); return null'),
+    'deep.js': returning('const f = () => f() + 1; return f()'),
+  })
+
   it('is reported with the class and line of the error, and without its message in the log', async () => {
-    const { sandbox, lines } = startSandbox({
-      'deep.ts':
-        `import { parse } from './lib/parse.ts'\n` +
-        `export default ({ payload }: { payload: { text: string } }) => ({ message: parse(payload.text) })\n`,
-      'lib/parse.ts':
-        `interface Unused {\n  a: string\n}\n\n` +
-        `export function parse(text: string): string {\n  throw new TypeError('cannot parse ' + text)\n}\n`,
-    })
-    const error = await faultOf(run(sandbox.load('deep.ts'), { text: 'secret' }))
+    const { sandbox, lines } = shared()
+    const error = await faultOf(run(sandbox.load('parse.ts'), { text: 'secret' }))
     expect([error.fault, error.message, error.detail]).toEqual([
       'threw',
-      'The transform deep.ts threw a TypeError at parse.ts:6.',
+      'The transform parse.ts threw a TypeError at parse.ts:6.',
       'TypeError: cannot parse secret',
     ])
     expect(JSON.stringify(lines)).not.toContain('secret')
   })
 
   it.each([
-    ['throw new Error("x")', 'an Error'],
-    ['throw "x"', 'a string'],
-  ])('is reported in words: %s', async (code, thrown) => {
-    const { sandbox } = startSandbox({ 'bad.js': returning(code) })
-    expect((await faultOf(run(sandbox.load('bad.js')))).message).toMatch(`The transform bad.js threw ${thrown}`)
-  })
-
-  it('is stopped at its own time limit', async () => {
-    const { sandbox } = startSandbox({ 'loop.js': returning('for (;;);') })
-    expect((await faultOf(run(sandbox.load('loop.js', { timeoutMs: 250 })))).message).toBe(
-      'The transform loop.js did not end within its time limit.',
-    )
+    ['error.js', 'an Error'],
+    ['string.js', 'a string'],
+  ])('is reported in words: %s', async (file, thrown) => {
+    const message = `The transform ${file} threw ${thrown}`
+    expect((await faultOf(run(shared().sandbox.load(file)))).message).toMatch(message)
   })
 
   it('is not stopped because the gateway itself was blocked', async () => {
-    const { sandbox, lines } = startSandbox({ 'a.js': returning('return null') })
-    const a = sandbox.load('a.js', { timeoutMs: 250 })
-    await run(a)
+    const { sandbox, lines } = shared()
+    const quick = sandbox.load('quick.js', { timeoutMs: 250 })
+    await run(quick)
+    const linesBefore = lines.length
     for (let round = 0; round < 3; round++) {
-      const runs = Array.from({ length: 20 }, () => run(a))
+      const runs = Array.from({ length: 20 }, () => run(quick))
       await new Promise((resolve) => setImmediate(resolve))
       for (const end = performance.now() + 400; performance.now() < end;);
       await Promise.all(runs)
     }
-    expect(lines.filter(({ level }) => level !== 'info')).toEqual([])
+    expect(lines.slice(linesBefore).filter(({ level }) => level !== 'info')).toEqual([])
   })
 
-  it('is disabled after three failures in a row, until its file changes', async () => {
-    const { sandbox, write, lines } = startSandbox({ 'loop.js': returning('for (;;);') })
+  it('is stopped at its own time limit, and disabled after three times in a row, until its file changes', async () => {
+    const { sandbox, write, lines } = shared()
     const loop = sandbox.load('loop.js', { timeoutMs: 250 })
+    expect((await faultOf(run(loop, { loop: true }))).message).toBe(
+      'The transform loop.js did not end within its time limit.',
+    )
+    expect((await faultOf(run(loop, { loop: true }))).fault).toBe('timeout')
+    await run(loop)
     for (const fault of ['timeout', 'timeout', 'timeout', 'disabled', 'disabled'])
-      expect((await faultOf(run(loop))).fault).toBe(fault)
+      expect((await faultOf(run(loop, { loop: true }))).fault).toBe(fault)
     expect(loop.state().state).toBe('open')
-    expect(lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
-      expect.stringContaining('three times in a row'),
-    ])
+    const errors = lines.filter(({ level, fields }) => level === 'error' && fields['transform'] === 'loop.js')
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('three times in a row')])
     write('loop.js', returning(`return { message: 'fixed' }`))
     await expect.poll(() => loop.state().state).toBe('ready')
     expect((await run(loop)).result).toEqual({ message: 'fixed' })
   })
 
-  it('is not disabled by failures that are not in a row', async () => {
-    const { sandbox } = startSandbox({ 'some.js': returning('if (input.payload.loop) for (;;); return null') })
-    const some = sandbox.load('some.js', { timeoutMs: 250 })
-    for (const loop of [true, true, false, true, true, false]) await run(some, { loop }).catch(() => undefined)
-    expect(some.state().state).toBe('ready')
-  })
-
   it('has its process replaced after many stack overflows', async () => {
-    const { sandbox } = startSandbox({ 'deep.js': returning('const f = () => f() + 1; return f()') })
+    const { sandbox } = shared()
     const deep = sandbox.load('deep.js')
     await faultOf(run(deep))
     const [before] = sandbox.status().processes
@@ -301,6 +290,13 @@ describe('a transform that fails', () => {
 })
 
 describe('the sandbox processes', () => {
+  const shared = shareSandbox({
+    'echo.js': returning('return { message: String(input.payload) }'),
+    'slow.js': returning(
+      'for (const end = Date.now() + 100; Date.now() < end;); return { message: String(input.payload) }',
+    ),
+  })
+
   it('start with the first transform and end with the sandbox', async () => {
     const { sandbox } = startSandbox({ 'a.js': returning('return null') })
     expect(sandbox.status()).toEqual({ processes: [], transforms: [] })
@@ -313,16 +309,20 @@ describe('the sandbox processes', () => {
   })
 
   it('load a transform once, however many mappings use it', async () => {
-    const { sandbox, lines } = startSandbox({ 'a.js': `${returning('return null')}\nexport const b = () => undefined` })
+    const { sandbox, lines, write } = shared()
+    write('a.js', `${returning('return null')}\nexport const b = () => undefined`)
+    const exportsOfA = (): string[] =>
+      sandbox.status().transforms.flatMap((state) => (state.module === 'a.js' ? state.export : []))
     const handles = Array.from({ length: 1000 }, () => sandbox.load('a.js'))
     const other = sandbox.load('a.js', { export: 'b' })
     await Promise.all([...handles, other].map(({ ready }) => ready))
-    expect(sandbox.status().transforms.map((state) => state.export)).toEqual(['default', 'b'])
-    expect(lines.map(({ message }) => message)).toEqual(['transform loaded', 'transform loaded'])
+    expect(exportsOfA()).toEqual(['default', 'b'])
+    const linesOfA = lines.filter(({ fields }) => fields['transform'] === 'a.js')
+    expect(linesOfA.map(({ message }) => message)).toEqual(['transform loaded', 'transform loaded'])
     for (const handle of handles.slice(1)) handle.close()
     expect((await run(handles[0]!)).result).toBeNull()
     handles[0]!.close()
-    expect(sandbox.status().transforms.map((state) => state.export)).toEqual(['b'])
+    expect(exportsOfA()).toEqual(['b'])
   })
 
   it('exit when the gateway is killed', async () => {
@@ -347,39 +347,35 @@ describe('the sandbox processes', () => {
   })
 
   it('are replaced when they are killed, and their pending runs are repeated', async () => {
-    const { sandbox } = startSandbox({
-      'a.js': returning(
-        'for (const end = Date.now() + 100; Date.now() < end;); return { message: String(input.payload) }',
-      ),
-    })
-    const a = sandbox.load('a.js', { timeoutMs: 5000 })
-    await run(a, 0)
-    const runs = [1, 2, 3].map((number) => run(a, number))
+    const { sandbox } = shared()
+    const slow = sandbox.load('slow.js', { timeoutMs: 5000 })
+    await run(slow, 0)
+    const runs = [1, 2, 3].map((number) => run(slow, number))
     process.kill(sandbox.status().processes[0]!.pid!, 'SIGKILL')
     expect((await Promise.all(runs)).map(({ result }) => result)).toEqual(
       ['1', '2', '3'].map((message) => ({ message })),
     )
-    expect((await run(a, 4)).result).toEqual({ message: '4' })
+    expect((await run(slow, 4)).result).toEqual({ message: '4' })
   })
 
   it('are started again when the system can start processes again', async () => {
-    const { sandbox, lines } = startSandbox({ 'a.js': returning('return { message: String(input.payload) }') })
-    const a = sandbox.load('a.js')
-    await run(a, 0)
+    const { sandbox, lines } = shared()
+    const echo = sandbox.load('echo.js')
+    await run(echo, 0)
     const before = process.env['TMPDIR']
     process.env['TMPDIR'] = '/nowhere'
     try {
       while (sandbox.status().processes.length > 0) {
         for (const { pid } of sandbox.status().processes) process.kill(pid!, 'SIGKILL')
-        await run(a, 1).catch(() => undefined)
+        await run(echo, 1).catch(() => undefined)
       }
-      expect(await faultOf(run(a, 2))).toMatchObject({ fault: 'busy', status: 503 })
+      expect(await faultOf(run(echo, 2))).toMatchObject({ fault: 'busy', status: 503 })
     } finally {
       if (before === undefined) delete process.env['TMPDIR']
       else process.env['TMPDIR'] = before
     }
     await expect.poll(() => sandbox.status().processes.length).toBe(1)
-    expect((await run(a, 3)).result).toEqual({ message: '3' })
+    expect((await run(echo, 3)).result).toEqual({ message: '3' })
     expect(lines).toContainEqual({
       level: 'error',
       fields: { reason: 'mkdtemp failed: ENOENT' },

@@ -12,7 +12,7 @@ import {
 } from '../../core/sandbox/sandbox.ts'
 import type { TransformRun } from '../../core/sandbox/transform.ts'
 import { TransformError } from '../../core/sandbox/transform-error.ts'
-import { closeAtEnd } from '../share.ts'
+import { closeAtEnd, share } from '../share.ts'
 
 export interface Line {
   level: string
@@ -31,15 +31,6 @@ export interface TestSandbox {
 
 /** It is closed when the test ends, or the block that shares it. */
 export function startSandbox(files: Record<string, string> = {}, options: Partial<SandboxOptions> = {}): TestSandbox {
-  const opened = openSandbox(files, options)
-  closeAtEnd(opened.close)
-  return opened
-}
-
-export function openSandbox(
-  files: Record<string, string> = {},
-  options: Partial<SandboxOptions> = {},
-): TestSandbox & { close(): Promise<void> } {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'svc-gateway-sandbox-')))
   const dir = join(home, 'transforms')
   const write = (path: string, text: string): void => {
@@ -50,12 +41,23 @@ export function openSandbox(
   for (const [path, text] of Object.entries(files)) write(path, text)
   const { log, lines } = recordingLog()
   const sandbox = createSandbox({ root: dir, dir, log, ...options })
-  const close = async (): Promise<void> => {
+  closeAtEnd(async () => {
     await sandbox.close()
     rmSync(home, { recursive: true, force: true })
-  }
-  return { sandbox, home, dir, lines, write, close }
+  })
+  return { sandbox, home, dir, lines, write }
 }
+
+/** Starts one sandbox for all tests of a block, and loads the default export of all files once. */
+export const shareSandbox = (
+  files: Record<string, string> = {},
+  options: Partial<SandboxOptions> = {},
+): (() => TestSandbox) =>
+  share(async () => {
+    const started = startSandbox(files, options)
+    await Promise.all(Object.keys(files).map((file) => started.sandbox.load(file).ready))
+    return started
+  })
 
 function recordingLog(): { log: Log; lines: Line[] } {
   const lines: Line[] = []
