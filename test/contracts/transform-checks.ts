@@ -51,7 +51,12 @@ export interface TransformChecks {
 
 const sampleTime = '2030-01-31T09:00:00.000Z'
 
-export function createTransformChecks(file: string | URL, transform: TransformCase): TransformChecks {
+/** @param openSandbox lets several transforms of a folder share a sandbox */
+export function createTransformChecks(
+  file: string | URL,
+  transform: TransformCase,
+  openSandbox = createSandbox,
+): TransformChecks {
   const { accepted, skipped = [], refused = [] } = transform
   let trials: Trials | undefined
   const attempt = async (sample: TransformSample): Promise<Trial> => {
@@ -64,7 +69,7 @@ export function createTransformChecks(file: string | URL, transform: TransformCa
     return run?.result
   }
   return {
-    open: async () => void (trials = await openTrials(fileURLToPathOrSelf(file), transform)),
+    open: async () => void (trials = await openTrials(fileURLToPathOrSelf(file), transform, openSandbox)),
     close: async () => trials?.close(),
     checks: [
       ...accepted.map((sample) => ({
@@ -101,7 +106,7 @@ interface Trials {
 }
 
 /** The transform behind the same code that serves its hook. */
-async function openTrials(file: string, transform: TransformCase): Promise<Trials> {
+async function openTrials(file: string, transform: TransformCase, openSandbox: typeof createSandbox): Promise<Trials> {
   const { log } = createTestContext()
   const dir = transform.dir ?? dirname(file)
   const { config = {}, export: exportName = 'default' } = transform
@@ -109,7 +114,7 @@ async function openTrials(file: string, transform: TransformCase): Promise<Trial
   const extensions = await loadExtensions({ plugins: document.plugins, dir, log })
   if (extensions.problems.length > 0) throw new Error(extensions.problems.join('\n'))
   const resolved = resolve(document, extensions)
-  const sandbox = createSandbox({ root: dir, dir, log })
+  const sandbox = openSandbox({ root: dir, dir, log })
   const deps = { config: resolved, dir, extensions, sandbox, log }
   return {
     attempt: ({ payload, headers = {}, now = sampleTime }) => {

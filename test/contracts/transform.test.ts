@@ -2,7 +2,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { createSandbox } from '../../core/sandbox/sandbox.ts'
 import { temporaryFolder } from '../helpers.ts'
+import { startSandbox } from '../sandbox/start-sandbox.ts'
+import { share } from '../share.ts'
 import { createTransformChecks, type TransformCase } from './transform-checks.ts'
 
 const sample: TransformCase = {
@@ -23,9 +26,8 @@ const lines = {
   result: '{ message: `${payload.disk} is ${payload.used}% full.`, sessionKey: "hook:disks" }',
 }
 
-const write = (change: Partial<typeof lines> = {}): string => {
+const write = (change: Partial<typeof lines> = {}, file = join(temporaryFolder(), 'disks.ts')): string => {
   const { schema, skip, result } = { ...lines, ...change }
-  const file = join(temporaryFolder(), 'disks.ts')
   const text = `import { Type } from 'svc-gateway/plugin'
     let calls = 0
     ${schema}
@@ -39,8 +41,12 @@ const write = (change: Partial<typeof lines> = {}): string => {
 }
 
 /** @returns the names of the checks that fail, with the first line of their errors */
-async function failuresOf(file: string, transform: TransformCase = sample): Promise<Record<string, string>> {
-  const { checks, open, close } = createTransformChecks(file, transform)
+async function failuresOf(
+  file: string,
+  transform = sample,
+  openSandbox?: typeof createSandbox,
+): Promise<Record<string, string>> {
+  const { checks, open, close } = createTransformChecks(file, transform, openSandbox)
   onTestFinished(close)
   await open()
   const failures: Record<string, string> = {}
@@ -70,6 +76,8 @@ describe('the transform contract', () => {
       [repeats]: expect.anything(),
     })
   })
+
+  const shared = share(async () => startSandbox())
 
   it.each([
     ['returns something else', { result: '{ message: "full" }' }, { [returns]: /./ }],
@@ -101,8 +109,12 @@ describe('the transform contract', () => {
       { skip: 'if (' },
       { [returns]: /does not compile at line \d+/, [repeats]: /./, [skips]: /./, [refuses]: /./ },
     ],
-  ])('finds a transform that %s', async (_what, change, expected: Record<string, RegExp>) => {
+  ])('finds a transform that %s', async (what, change, expected: Record<string, RegExp>) => {
+    const { sandbox, dir } = shared()
+    const file = write(change, join(dir, `${what}.ts`))
     const found = Object.entries(expected).map(([name, sentence]) => [name, expect.stringMatching(sentence)])
-    expect(await failuresOf(write(change))).toEqual(Object.fromEntries(found))
+    expect(await failuresOf(file, sample, () => ({ ...sandbox, close: async () => undefined }))).toEqual(
+      Object.fromEntries(found),
+    )
   })
 })

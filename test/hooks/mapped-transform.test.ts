@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Document, type RunningGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
@@ -41,16 +42,25 @@ async function start(hooks: Document, files: Record<string, string> = {}): Promi
   return await startGateway({ agents, hooks }, dir)
 }
 
+const secret = 'the secret of the webhook'
+const shared = share(() => {
+  const shaped = { id: 'shaped', match: { path: 'shaped' }, ...quiet, messageTemplate: 'from the mapping' }
+  const hooks = {
+    allowedAgentIds: ['main', 'ops'],
+    mappings: [
+      { ...shaped, transform: { module: 'shape.ts' } },
+      { match: { path: 'missing' }, transform: { module: 'nowhere.ts' } },
+      { match: { path: 'there' }, ...quiet, messageTemplate: 'x' },
+    ],
+    presets: ['github'],
+    github: { auth: { secret }, agentId: 'ops', ...quiet },
+  }
+  return start(hooks, { 'shape.ts': shaping })
+})
+
 describe('a transform', () => {
   it('changes the action, skips the request, or returns several actions', async () => {
-    const mapping = {
-      id: 'shaped',
-      match: { path: 'shaped' },
-      ...quiet,
-      messageTemplate: 'from the mapping',
-      transform: { module: 'shape.ts' },
-    }
-    const gateway = await start({ allowedAgentIds: ['main', 'ops'], mappings: [mapping] }, { 'shape.ts': shaping })
+    const gateway = shared()
     const send = (what: unknown) => gateway.post('/hooks/shaped', { what })
     const runOf = async (runId: string) => (await gateway.get(`/runs/${runId}`)).body
 
@@ -98,12 +108,7 @@ describe('a transform', () => {
   })
 
   it('that is missing does not stop the start: its hook returns 500, the others work', async () => {
-    const { post } = await start({
-      mappings: [
-        { match: { path: 'missing' }, transform: { module: 'nowhere.ts' } },
-        { match: { path: 'there' }, ...quiet, messageTemplate: 'x' },
-      ],
-    })
+    const { post } = shared()
     expect(await post('/hooks/missing', {})).toMatchObject({
       status: 500,
       body: { error: { type: 'transform_failed' } },
@@ -129,7 +134,6 @@ describe('a changed configuration', () => {
 })
 
 describe('a preset', () => {
-  const secret = 'the secret of the webhook'
   const push = JSON.stringify({
     action: 'opened',
     issue: { number: 7, title: 'It is broken', html_url: 'https://github.com/a/b/issues/7', user: { login: 'ada' } },
@@ -144,7 +148,7 @@ describe('a preset', () => {
   })
 
   it('is reached by its name with the signature of its service, once for each request', async () => {
-    const gateway = await start({ presets: ['github'], github: { auth: { secret }, agentId: 'ops', ...quiet } })
+    const gateway = shared()
     const { status, body } = await gateway.post('/hooks/github', push, signed('d-1'))
     expect(status).toBe(200)
     expect(body.sessionKey).toBe('agent:ops:hook:github:a/b#7')
