@@ -9,11 +9,11 @@ import { run } from './command-line.ts'
 const create = (dir: string, ...args: string[]) => run(dir, ['transform', 'new', ...args])
 
 describe('svc-gateway transform new', () => {
-  it('prints a test that passes and a mapping that works', async () => {
+  it('prints a test that passes and a mapping that works, or one JSON object', async () => {
     const dir = temporaryFolder()
     const written = await create(dir, 'disk-alerts', '--hook', '/monitoring/disks/')
     expect(written).toMatchObject({ code: 0, stderr: '' })
-    const [, command = ''] = /(transform test .+)/.exec(written.stdout) ?? []
+    const [, program = '', command = ''] = /^ {2}(.*)(transform test .+)$/m.exec(written.stdout) ?? []
     expect(await run(dir, command.split(' '))).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('"message": "The disk is 97% full (critical, db1)'),
@@ -28,6 +28,14 @@ describe('svc-gateway transform new', () => {
     })
     const refused = await post('/hooks/monitoring/disks', { ...JSON.parse(payload), severity: 'huge' })
     expect(refused).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('severity') } } })
+
+    const { stdout, ...ended } = await create(dir, 'orders', '--hook', 'shop/orders', '--json')
+    expect(ended).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual({
+      files: ['orders.ts', 'orders.payload.json'].map((file) => join(dir, 'transforms', file)),
+      test: program + command.replaceAll('disk-alerts', 'orders'),
+      mapping: { match: { path: 'shop/orders' }, name: 'orders', transform: { module: 'orders.ts' } },
+    })
   })
 
   it('writes into the transforms directory of the configuration', async () => {
@@ -41,34 +49,15 @@ describe('svc-gateway transform new', () => {
     expect(await run(elsewhere, command.split(' '))).toMatchObject({ code: 0 })
   })
 
-  it('prints one JSON object with --json', async () => {
-    const dir = temporaryFolder()
-    const { code, stdout, stderr } = await create(dir, 'orders', '--hook', 'shop/orders', '--json')
-    const printed = JSON.parse(stdout) as { test: string }
-    expect({ code, stderr, printed }).toEqual({
-      code: 0,
-      stderr: '',
-      printed: {
-        files: ['orders.ts', 'orders.payload.json'].map((file) => join(dir, 'transforms', file)),
-        test: expect.stringContaining('transform test orders.ts --payload transforms/orders.payload.json'),
-        mapping: { match: { path: 'shop/orders' }, name: 'orders', transform: { module: 'orders.ts' } },
-      },
-    })
-    const [, command = ''] = /(transform test .+)/.exec(printed.test) ?? []
-    expect(await run(dir, command.split(' '))).toMatchObject({ code: 0 })
-    expect(await create(dir, 'orders', '--json')).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `${join(dir, 'transforms', 'orders.ts')} already exists; use another name, or remove the file.\n`,
-    })
-  })
-
-  it.each(['orders.ts', 'orders.payload.json'])('overwrites nothing if %s exists', async (name) => {
+  it.each([
+    ['orders.ts', []],
+    ['orders.payload.json', ['--json']],
+  ])('overwrites nothing if %s exists, and says so on standard error: %j', async (name, options) => {
     const dir = temporaryFolder()
     mkdirSync(join(dir, 'transforms'))
     const file = join(dir, 'transforms', name)
     symlinkSync(join(dir, 'target'), file)
-    expect(await create(dir, 'orders')).toEqual({
+    expect(await create(dir, 'orders', ...options)).toEqual({
       code: 1,
       stdout: '',
       stderr: `${file} already exists; use another name, or remove the file.\n`,
