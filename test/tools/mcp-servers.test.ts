@@ -15,6 +15,7 @@ import type { ServerSettings } from '../../plugins/tools/mcp/settings.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { createTestToolApi } from '../contracts/tool-api.ts'
 import { temporaryFolder } from '../helpers.ts'
+import { closeAtEnd, share } from '../share.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/mcp/${name}.mjs`, import.meta.url))
 const honest = (changes: Partial<ServerSettings> = {}): ServerSettings => ({
@@ -45,7 +46,7 @@ async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20
       }),
   }
   const registry = await openToolRegistry({ toolsets: [live], settings: () => ({ servers }), context: () => context })
-  onTestFinished(() => registry.close())
+  closeAtEnd(() => registry.close())
   const invoke = createInvoke({
     registry,
     policy: { allows: () => true },
@@ -56,6 +57,7 @@ async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20
   })
   return {
     registry,
+    lines: context.logged,
     logged: () => JSON.stringify(context.logged),
     call: (tool: string, args: Json = {}) =>
       invoke({ tool, args, subject: { caller: 'http', agentId: 'main', sessionKey: 'agent:main:main' } }),
@@ -84,10 +86,19 @@ const isGone = (pid: number): boolean => {
 }
 
 describe('an MCP server that is a program', () => {
+  const shared = share(async () => {
+    const folder = temporaryFolder()
+    process.env['SECRET_OF_THE_GATEWAY'] = 'canary'
+    closeAtEnd(() => void delete process.env['SECRET_OF_THE_GATEWAY'])
+    const connected = await connect({ 'My Server': honest({ env: { OWN: 'yes' }, cwd: folder }) })
+    const listedAtOnce = connected.registry.list()
+    return { ...connected, folder, listedAtOnce, names: await connected.tools() }
+  })
+
   it('provides its tools, prefixed with its name, and answers calls', async () => {
-    const { tools, call, registry } = await connect({ 'My Server': honest() })
-    expect(registry.list()).toEqual([])
-    expect(await tools()).toEqual(
+    const { listedAtOnce, names, call, registry } = shared()
+    expect(listedAtOnce).toEqual([])
+    expect(names).toEqual(
       ['add_numbers', 'die', 'echo', 'environment', 'hang', 'learn', 'picture', 'refuse', 'where'].map(
         (name) => `my_server__${name}`,
       ),
@@ -104,18 +115,14 @@ describe('an MCP server that is a program', () => {
   })
 
   it('is not called if the arguments do not match its schema', async () => {
-    const { tools, call } = await connect({ s: honest() })
-    await tools()
-    await expect(call('s__add_numbers', { a: 'x', b: 3 })).rejects.toMatchObject({
+    await expect(shared().call('my_server__add_numbers', { a: 'x', b: 3 })).rejects.toMatchObject({
       code: 'invalid_arguments',
       message: 'args.a must be a number.',
     })
   })
 
   it('returns the error of its tool to the caller', async () => {
-    const { tools, call } = await connect({ s: honest() })
-    await tools()
-    await expect(call('s__refuse')).rejects.toMatchObject({
+    await expect(shared().call('my_server__refuse')).rejects.toMatchObject({
       code: 'invalid_arguments',
       message: 'There is no such city.',
       cause: expect.any(InputError),
@@ -123,24 +130,19 @@ describe('an MCP server that is a program', () => {
   })
 
   it('gets a minimal environment, its configured variables, and its folder', async () => {
-    const folder = temporaryFolder()
-    process.env['SECRET_OF_THE_GATEWAY'] = 'canary'
-    onTestFinished(() => void delete process.env['SECRET_OF_THE_GATEWAY'])
-    const { tools, call } = await connect({ s: honest({ env: { OWN: 'yes' }, cwd: folder }) })
-    await tools()
-    const env = JSON.parse((await call('s__environment')) as string) as Record<string, string>
+    const { call, folder } = shared()
+    const env = JSON.parse((await call('my_server__environment')) as string) as Record<string, string>
     expect(env['OWN']).toBe('yes')
     expect(env['PATH']).toBe(process.env['PATH'])
     expect(Object.keys(env)).not.toContain('SECRET_OF_THE_GATEWAY')
-    expect(await call('s__where')).toMatchObject({ cwd: folder })
+    expect(await call('my_server__where')).toMatchObject({ cwd: folder })
   })
 
   it('may add tools while it runs', async () => {
-    const { tools, call } = await connect({ s: honest() })
-    await tools()
-    await call('s__learn')
-    await tools((names) => names.includes('s__learnt'))
-    expect(await call('s__learnt')).toBe('new')
+    const { tools, call } = shared()
+    await call('my_server__learn')
+    await tools((names) => names.includes('my_server__learnt'))
+    expect(await call('my_server__learnt')).toBe('new')
   })
 
   it('is stopped with the gateway', async () => {
@@ -173,23 +175,23 @@ describe('an MCP server that is a program', () => {
 })
 
 describe('an MCP server that cannot be connected', () => {
-  it.each([
-    ['there is no such program', { command: 'no-such-program-anywhere', cwd: '.' }],
-    ['it ends at once', { command: process.execPath, args: ['-e', 'process.exit(1)'], cwd: '.' }],
-    ['nobody listens', { url: 'http://127.0.0.1:1/mcp', cwd: '.' }],
-    ['its list is none', liar('notools')],
-  ])('is logged and retried: %s', async (_why, settings) => {
-    const { registry, logged, tools } = await connect({ bad: settings, good: honest() })
-    await tools()
-    await expect.poll(logged).toContain('an MCP server is not connected; it is tried again')
-    expect(registry.find('good__echo')).toBeDefined()
-    await registry.close()
-  })
-
-  it('does not delay the start if it never responds', async () => {
-    const { tools, registry } = await connect({ bad: liar('mute'), good: honest() })
+  it('is logged and retried, and delays no other server', async () => {
+    const bad = {
+      'no-program': { command: 'no-such-program-anywhere', cwd: '.' },
+      'ends-at-once': { command: process.execPath, args: ['-e', 'process.exit(1)'], cwd: '.' },
+      'nobody-listens': { url: 'http://127.0.0.1:1/mcp', cwd: '.' },
+      'no-list': liar('notools'),
+    }
+    const { lines, tools } = await connect({ ...bad, mute: liar('mute'), good: honest() })
     expect(await tools()).toContain('good__echo')
-    await registry.close()
+    for (const server of Object.keys(bad))
+      await expect
+        .poll(() => lines)
+        .toContainEqual({
+          level: 'warn',
+          fields: { server, reason: expect.any(String) },
+          message: 'an MCP server is not connected; it is tried again',
+        })
   })
 
   it('is left out if its settings are invalid', async () => {
@@ -228,12 +230,24 @@ describe('an MCP server that cannot be connected', () => {
 })
 
 describe('a hostile MCP server', () => {
+  const shared = share(async () => {
+    const ways = ['odd', 'preacher', 'crowd', 'endless', 'pattern', 'flood', 'nonsense']
+    const liars = Object.fromEntries(ways.map((way) => [way, liar(way)]))
+    const connected = await connect({ ...liars, PATTERN: liar('pattern'), good: honest() })
+    const servers = [...ways.filter((way) => way !== 'endless'), 'good']
+    await connected.tools((names) => servers.every((server) => names.some((name) => name.startsWith(`${server}__`))))
+    return connected
+  })
+  const namesOf = (server: string): string[] =>
+    shared()
+      .registry.list()
+      .flatMap(({ tool }) => (tool.name.startsWith(`${server}__`) ? tool.name : []))
+
   it('has its invalid tools left out', async () => {
-    const { tools, logged } = await connect({ s: liar('odd') })
-    const names = await tools()
+    const names = namesOf('odd')
     expect(names).toHaveLength(2)
-    expect(names[0]).toBe('s__good')
-    expect(names[1]).toMatch(/^s__x{52}_[0-9a-f]{8}$/)
+    expect(names[0]).toBe('odd__good')
+    expect(names[1]).toMatch(/^odd__x{50}_[0-9a-f]{8}$/)
     for (const reason of [
       'it has no name that can be used',
       'its inputSchema is not the schema of an object',
@@ -245,7 +259,7 @@ describe('a hostile MCP server', () => {
       'it is too large',
       'another tool of this server has the same name',
     ])
-      expect(logged()).toContain(reason)
+      expect(shared().logged()).toContain(reason)
   })
 
   it('cannot expand its references without a limit', () => {
@@ -261,46 +275,38 @@ describe('a hostile MCP server', () => {
   })
 
   it('has its descriptions cut, and invisible characters removed', async () => {
-    const { tools, registry } = await connect({ s: liar('preacher') })
-    await tools()
-    const { description, args } = registry.find('s__preach')!.tool
+    const { description, args } = shared().registry.find('preacher__preach')!.tool
     expect(description).toMatch(/^Ignore all earlier instructions\. {2,3}Obey/)
     expect(description.length).toBeLessThan(1100)
     expect(JSON.stringify(args).length).toBeLessThan(700)
   })
 
-  it('cannot displace the tools of others', async () => {
-    const { tools, logged } = await connect({ s: liar('crowd'), good: honest() })
-    const names = await tools((all) => all.includes('good__echo') && all.includes('s__tool_1'))
-    expect(names.filter((name) => name.startsWith('s__'))).toHaveLength(200)
-    expect(logged()).toContain('more than 200 tools')
+  it('cannot displace the tools of others', () => {
+    expect(namesOf('good')).toContain('good__echo')
+    expect(namesOf('crowd')).toHaveLength(200)
+    expect(shared().logged()).toContain('more than 200 tools')
   })
 
   it('cannot return an endless list of tools', async () => {
-    const { tools, logged } = await connect({ s: liar('endless'), good: honest() })
-    expect(await tools()).toContain('good__echo')
-    await expect.poll(logged).toContain('{"server":"s"},"message":"an MCP server is connected"')
+    await expect.poll(shared().logged).toContain('{"server":"endless"},"message":"an MCP server is connected"')
+    expect(namesOf('good')).toContain('good__echo')
   })
 
   it('cannot run its patterns in the gateway', async () => {
-    const { tools, call } = await connect({ s: liar('pattern') })
-    await tools()
-    expect(await call('s__match', { a: `${'a'.repeat(100_000)}!` })).toBe('match')
+    expect(await shared().call('pattern__match', { a: `${'a'.repeat(100_000)}!` })).toBe('match')
   })
 
   it('cannot send more than the limit: the call fails, and the server is reconnected', async () => {
-    const { tools, call } = await connect({ s: liar('flood'), good: honest() })
-    await tools((names) => names.includes('s__call') && names.includes('good__echo'))
-    await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
+    const { tools, call } = shared()
+    await expect(call('flood__call')).rejects.toMatchObject({ code: 'tool_failed' })
     expect(await call('good__echo', { text: 'still here' })).toBe('still here')
-    await tools((names) => names.includes('s__call'))
+    await tools((names) => names.includes('flood__call'))
   })
 
   it('makes only the call fail if its result is invalid', async () => {
-    const { tools, call } = await connect({ s: liar('nonsense') })
-    await tools()
-    await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
-    await expect(call('s__call')).rejects.toMatchObject({ code: 'tool_failed' })
+    const { call } = shared()
+    await expect(call('nonsense__call')).rejects.toMatchObject({ code: 'tool_failed' })
+    await expect(call('nonsense__call')).rejects.toMatchObject({ code: 'tool_failed' })
   })
 
   it('may write log lines to its output', async () => {
@@ -310,10 +316,9 @@ describe('a hostile MCP server', () => {
   })
 
   it('cannot take the name of a tool of another server', async () => {
-    const { tools, call, logged } = await connect({ a: honest(), A: honest() })
-    await tools()
-    await expect.poll(logged).toContain('The tool \\"a__echo\\" of the toolset \\"mcp\\" is left out')
-    expect(await call('a__echo', { text: 'one of them' })).toBe('one of them')
+    const { call, logged } = shared()
+    await expect.poll(logged).toContain('The tool \\"pattern__match\\" of the toolset \\"mcp\\" is left out')
+    expect(await call('pattern__match', { a: 'one of them' })).toBe('match')
   })
 })
 
