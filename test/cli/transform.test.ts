@@ -21,7 +21,7 @@ const hello =
 export const other = () => { throw new TypeError('secret ' + 5) }`
 
 describe('svc-gateway transform test', () => {
-  it('prints the result and the console output, and hides credentials from the transform as the hook does', async () => {
+  it('prints the result and the console output, and hides credentials as the hook does', async () => {
     const files = { 'transforms/hello.js': hello, 'payload.json': '{ "who": "Ann" }' }
     const done = await test(files, [
       'hello.js',
