@@ -1,4 +1,4 @@
-// Opens a store as the gateway does, and waits until it is open.
+// Opens stores as the gateway does, and waits until they are open.
 import { openStore as startOpening, type StoreOptions } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
 
@@ -10,5 +10,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+/** Returns a function that opens one store for all tests that do not close it: opening takes long. */
+export function keepOpen(open: () => Promise<Store>): () => Promise<Store> {
+  let store: Store | undefined
+  return async () => {
+    if (store) return store
+    const opened = await open()
+    const close = async (): Promise<void> => {
+      store = undefined
+      await opened.close()
+    }
+    return (store = { ...opened, close })
   }
 }

@@ -7,29 +7,19 @@ import { storeContract } from '../../contracts/store.ts'
 import { newDelivery, newEvent, newKey, newRequest, newRun, runEnd, start } from '../../contracts/store-samples.ts'
 import { createDatabase, query } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
-import { openStore } from '../open-store.ts'
+import { keepOpen, openStore } from '../open-store.ts'
 import { startDatabaseProxy } from './database-proxy.ts'
 
 let database: Awaited<ReturnType<typeof createDatabase>>
-/** One store for all tests that do not close it: opening it starts a server process for each connection. */
-let store: Store | undefined
 const open = (url = database.url) => openStore({ url, dir: '/nowhere', log: silent })
-
-async function openOnce(): Promise<Store> {
-  if (store) return store
-  const opened = await open()
-  const close = async (): Promise<void> => {
-    store = undefined
-    await opened.close()
-  }
-  return (store = { ...opened, close })
-}
+/** Opening a store starts a server process for each connection. */
+const openOnce = keepOpen(() => open())
 
 beforeAll(async () => {
   database = await createDatabase(inject('postgresUrl'))
 })
 afterAll(async () => {
-  await store?.close()
+  await (await openOnce()).close()
   await database.remove()
 })
 

@@ -4,24 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { defaultLimits } from '../../../core/store/group-commit.ts'
-import { openStore } from '../open-store.ts'
+import { keepOpen, openStore } from '../open-store.ts'
 import type { PurgePositions, Store } from '../../../core/store/store.ts'
 import { storeContract } from '../../contracts/store.ts'
 import { newRequest, newRun, start } from '../../contracts/store-samples.ts'
 import { silent, url } from '../acknowledging.ts'
 
-storeContract(async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'store-'))
-  let store: Store
-  return {
-    open: async () => (store = await openStore({ url, dir, log: silent })),
-    remove: async () => {
-      await store.close()
-      await rm(dir, { recursive: true })
-    },
-  }
+describe('the SQLite store as', () => {
+  let dir: string
+  const open = keepOpen(() => openStore({ url, dir, log: silent }))
+  beforeAll(async () => void (dir = await mkdtemp(join(tmpdir(), 'store-'))))
+  afterAll(async () => {
+    await (await open()).close()
+    await rm(dir, { recursive: true })
+  })
+
+  storeContract(async () => ({ open, remove: async () => emptyTables(join(dir, 'state/gateway.db')) }))
 })
 
 describe('the SQLite store', () => {
@@ -127,6 +127,13 @@ describe('the SQLite store', () => {
     expect(await store.countQueuedRuns()).toBe(300)
   })
 })
+
+function emptyTables(path: string): void {
+  const db = new DatabaseSync(path, { timeout: 5000 })
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'migration'").all()
+  db.exec(tables.map(({ name }) => `DELETE FROM "${String(name)}";`).join(''))
+  db.close()
+}
 
 /** Counts the commits in a write-ahead log: frames whose header contains the size of the database. */
 async function commitsIn(path: string): Promise<number> {
