@@ -3,22 +3,31 @@ import { describe, expect, it } from 'vitest'
 import type { NewDelivery } from '../../core/store/store.ts'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 import { type Rig, startOutbox } from './start-outbox.ts'
 
-const texts = (chat: Chat, to = 'ann') => chat.held.filter((message) => message.to === to).map(({ text }) => text)
+/** Each test has recipients of its own. */
+const shared = share(async () => {
+  const chat = await startChat()
+  return { chat, ...(await startOutbox(chat)) }
+})
+
+const textsTo = (to: string, list: Chat['held']) => list.filter((message) => message.to === to).map(({ text }) => text)
+const keysTo = (to: string, list: Chat['held']) => list.filter((message) => message.to === to).map(({ key }) => key)
+
+const busy = { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }
 
 describe('a delivery', () => {
   it('is sent with its key, thread and route, and stores the platform id', async () => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
-    const id = await put({ threadId: 't1', route: { service: 'eu' } })
+    const { chat, put, ended } = shared()
+    const id = await put({ to: 'reader', threadId: 't1', route: { service: 'eu' } })
     expect(await ended(id)).toMatchObject({ status: 'sent', platformId: `id of ${id}:0`, reason: null })
-    expect(chat.held).toEqual([
+    expect(chat.held.filter(({ to }) => to === 'reader')).toEqual([
       {
         channel: 'chat-native',
         accountId: 'default',
         key: `${id}:0`,
-        to: 'ann',
+        to: 'reader',
         text: 'Hi.',
         threadId: 't1',
         route: { service: 'eu' },
@@ -29,31 +38,28 @@ describe('a delivery', () => {
   it.each(['permanent', 'auth'])(
     'is not retried after a permanent failure (%s), and has the reason',
     async (reason) => {
-      const chat = await startChat()
+      const { chat, put, ended } = shared()
+      const to = `refused, ${reason}`
       chat.script({ answer: { outcome: 'failed', reason, detail: 'no such room' } })
-      const { put, ended } = await startOutbox(chat)
-      expect(await ended(await put({}))).toMatchObject({ status: 'failed', reason: 'no such room' })
-      expect(await ended(await put({ text: 'next' }))).toMatchObject({ status: 'sent' })
-      expect(chat.attempts).toHaveLength(2)
+      expect(await ended(await put({ to }))).toMatchObject({ status: 'failed', reason: 'no such room' })
+      expect(await ended(await put({ to, text: 'next' }))).toMatchObject({ status: 'sent' })
+      expect(textsTo(to, chat.attempts)).toEqual(['Hi.', 'next'])
     },
   )
 
   it('is retried under the same key after a passing failure', async () => {
-    const chat = await startChat()
-    const transient = { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }
-    chat.script(transient, transient, transient)
-    const { put, ended } = await startOutbox(chat)
-    const id = await put({})
+    const { chat, put, ended } = shared()
+    chat.script(busy, busy, busy)
+    const id = await put({ to: 'busy' })
     expect(await ended(id)).toMatchObject({ status: 'sent', attempt: 4 })
-    expect(chat.attempts.map(({ key }) => key)).toEqual(Array.from({ length: 4 }, () => `${id}:0`))
+    expect(keysTo('busy', chat.attempts)).toEqual(Array.from({ length: 4 }, () => `${id}:0`))
   })
 
   it('waits as long as the platform asks after a rate limit', async () => {
-    const chat = await startChat()
+    const { chat, put, deliveryOf } = shared()
     chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } })
-    const { put, deliveryOf } = await startOutbox(chat)
     const before = Date.now()
-    const id = await put({})
+    const id = await put({ to: 'limited' })
     await expect.poll(async () => (await deliveryOf(id)).reason).toBe('slow down')
     const { status, nextAt } = await deliveryOf(id)
     expect(status).toBe('pending')
@@ -62,17 +68,18 @@ describe('a delivery', () => {
   })
 
   it('is given up at last and stays as failed, with its reason', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script({
       answer: { outcome: 'failed', reason: 'rate', detail: 'come back next year', retryAfterMs: 31_536_000_000 },
     })
-    const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({}))).toMatchObject({ status: 'failed', reason: 'come back next year' })
+    expect(await ended(await put({ to: 'next year' }))).toMatchObject({
+      status: 'failed',
+      reason: 'come back next year',
+    })
   })
 
   it('fails with a reason if its account is not configured', async () => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
+    const { put, ended } = shared()
     expect(await ended(await put({ accountId: 'other' }))).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('not configured'),
@@ -90,37 +97,29 @@ describe('a delivery', () => {
 
 describe('a delivery whose response was lost', () => {
   it('is sent again if the platform drops duplicates by key', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script('lose', 'drop')
-    const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({ channel: 'chat-native' }))).toMatchObject({ status: 'sent' })
-    expect(chat.attempts).toHaveLength(3)
-    expect(texts(chat)).toEqual(['Hi.'])
+    expect(await ended(await put({ channel: 'chat-native', to: 'lost' }))).toMatchObject({ status: 'sent' })
+    expect(textsTo('lost', chat.attempts)).toHaveLength(3)
+    expect(textsTo('lost', chat.held)).toEqual(['Hi.'])
   })
 
   it('is looked up if the platform allows it, and sent again only if it is absent', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script('lose', 'drop')
-    const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({ channel: 'chat-reconcile', text: 'one' }))).toMatchObject({
-      status: 'sent',
-      attempt: 1,
-    })
-    expect(await ended(await put({ channel: 'chat-reconcile', text: 'two' }))).toMatchObject({
-      status: 'sent',
-      attempt: 2,
-    })
-    expect(chat.attempts.map(({ text }) => text)).toEqual(['one', 'two', 'two'])
-    expect(texts(chat)).toEqual(['one', 'two'])
+    const message = { channel: 'chat-reconcile', to: 'looked up' }
+    expect(await ended(await put({ ...message, text: 'one' }))).toMatchObject({ status: 'sent', attempt: 1 })
+    expect(await ended(await put({ ...message, text: 'two' }))).toMatchObject({ status: 'sent', attempt: 2 })
+    expect(textsTo('looked up', chat.attempts)).toEqual(['one', 'two', 'two'])
+    expect(textsTo('looked up', chat.held)).toEqual(['one', 'two'])
   })
 
   it('is looked up later, and not sent meanwhile, if the platform cannot be asked', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script('lose')
     chat.scriptReconcile('fail', 'hang', 'fail')
-    const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({ channel: 'chat-reconcile' }))).toMatchObject({ status: 'sent' })
-    expect(chat.attempts).toHaveLength(1)
+    expect(await ended(await put({ channel: 'chat-reconcile', to: 'later' }))).toMatchObject({ status: 'sent' })
+    expect(textsTo('later', chat.attempts)).toHaveLength(1)
   })
 
   it('is looked up twice if it may still be in flight', async () => {
@@ -128,19 +127,19 @@ describe('a delivery whose response was lost', () => {
     chat.script({ acceptAfterReconciles: 1 })
     const { put, ended } = await startOutbox(chat, { limits: { sendMs: 300 } })
     expect(await ended(await put({ channel: 'chat-reconcile' }))).toMatchObject({ status: 'sent' })
-    expect(texts(chat)).toEqual(['Hi.'])
+    expect(textsTo('ann', chat.held)).toEqual(['Hi.'])
     expect(chat.attempts).toHaveLength(1)
   })
 
   it('ends as unknown if the platform cannot look it up', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script('lose', 'lose')
     chat.scriptReconcile('unknown')
-    const { put, ended } = await startOutbox(chat)
     for (const channel of ['chat-reconcile', 'chat-none']) {
-      expect(await ended(await put({ channel }))).toMatchObject({ status: 'unknown', reason: 'The answer was lost.' })
+      const outcome = await ended(await put({ channel, to: 'unknown' }))
+      expect(outcome).toMatchObject({ status: 'unknown', reason: 'The answer was lost.' })
     }
-    expect(chat.attempts).toHaveLength(2)
+    expect(textsTo('unknown', chat.attempts)).toHaveLength(2)
   })
 
   it('ends as unknown, not as failed, when it is given up', async () => {
@@ -148,7 +147,7 @@ describe('a delivery whose response was lost', () => {
     chat.script(...Array.from({ length: 1000 }, () => 'lose' as const))
     const { put, ended } = await startOutbox(chat, { limits: { giveUpMs: 100 } })
     expect(await ended(await put({ channel: 'chat-native' }))).toMatchObject({ status: 'unknown' })
-    expect(texts(chat)).toEqual(['Hi.'])
+    expect(textsTo('ann', chat.held)).toEqual(['Hi.'])
   })
 })
 
@@ -161,21 +160,19 @@ describe('a plugin that misbehaves', () => {
     ['answers an unknown outcome', { answer: { outcome: 'fine' } }],
     ['answers an unknown reason', { answer: { outcome: 'failed', reason: 'bad mood', detail: 'x' } }],
     ['gives no detail', { answer: { outcome: 'unknown' } }],
-  ])('and %s blocks neither its recipient nor the gateway', async (_case, script) => {
-    const chat = await startChat()
+  ])('and %s blocks neither its recipient nor the gateway', async (to, script) => {
+    const { chat, put, ended } = shared()
     chat.script(script)
-    const { put, ended } = await startOutbox(chat)
-    const first = await put({ channel: 'chat-none', text: 'one' })
-    const second = await put({ channel: 'chat-none', text: 'two' })
+    const first = await put({ channel: 'chat-none', to, text: 'one' })
+    const second = await put({ channel: 'chat-none', to, text: 'two' })
     expect(await ended(first)).toMatchObject({ status: 'unknown', reason: expect.stringMatching(/\.$/) })
     expect(await ended(second)).toMatchObject({ status: 'sent' })
   })
 
   it.each([[Number.NaN], [-5], ['soon'], [0]])('and asks to wait %s ms is retried soon', async (retryAfterMs) => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'x', retryAfterMs } })
-    const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({}))).toMatchObject({ status: 'sent', attempt: 2 })
+    expect(await ended(await put({ to: `waits ${retryAfterMs}` }))).toMatchObject({ status: 'sent', attempt: 2 })
   })
 
   it('and never ends does not delay the stop', async () => {
@@ -189,29 +186,27 @@ describe('a plugin that misbehaves', () => {
 
 describe('the order of deliveries', () => {
   it('is kept for each recipient, even after failures, without delaying others', async () => {
-    const chat = await startChat()
-    const transient = { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }
-    const { put, ended } = await startOutbox(chat)
-    chat.script(transient, 'lose')
+    const { chat, put, ended } = shared()
+    chat.script(busy, 'lose')
     const ids = []
     for (const text of ['1', '2', '3', '4', '5'])
       ids.push(
-        await put({ text }),
+        await put({ text, to: 'amy' }),
         await put({ text, to: 'bob' }),
         await put({ text, channel: 'chat-reconcile', to: 'cat' }),
       )
     for (const id of ids) await ended(id)
-    for (const to of ['ann', 'bob', 'cat']) expect(texts(chat, to)).toEqual(['1', '2', '3', '4', '5'])
+    for (const to of ['amy', 'bob', 'cat']) expect(textsTo(to, chat.held)).toEqual(['1', '2', '3', '4', '5'])
   })
 
   it('delays later deliveries to the same recipient, and no others', async () => {
-    const chat = await startChat()
+    const { chat, put, ended, deliveryOf } = shared()
     chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } })
-    const { put, ended, deliveryOf } = await startOutbox(chat)
-    await put({ text: 'one' })
-    await chat.attempted(1)
-    const second = await put({ text: 'two' })
-    await ended(await put({ text: 'other', to: 'bob' }))
+    const attempts = chat.attempts.length
+    await put({ text: 'one', to: 'delayed' })
+    await chat.attempted(attempts + 1)
+    const second = await put({ text: 'two', to: 'delayed' })
+    await ended(await put({ text: 'other', to: 'not delayed' }))
     expect(await deliveryOf(second)).toMatchObject({ status: 'pending', attempt: 0 })
   })
 
@@ -221,10 +216,9 @@ describe('the order of deliveries', () => {
     const { put, ended } = await startOutbox(chat, { limits: { sendMs: 3_000 } })
     await put({ text: 'slow', channel: 'chat-none' })
     await chat.attempted(1)
-    const transient = { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }
-    chat.script(transient, transient)
+    chat.script(busy, busy)
     await ended(await put({ text: 'quick', to: 'bob' }))
-    expect(texts(chat, 'bob')).toEqual(['quick'])
+    expect(textsTo('bob', chat.held)).toEqual(['quick'])
   })
 })
 
@@ -232,31 +226,29 @@ describe('a delivery of several chunks', () => {
   const paragraph = 'Twelve words make one line of text that is a little long.'
 
   it('arrives complete, in order, and with a key for each chunk', async () => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
+    const { chat, put, ended } = shared()
     const text = Array.from({ length: 5 }, (_, index) => `${index} ${paragraph}`).join('\n\n')
-    const id = await put({ text })
+    const id = await put({ to: 'five', text })
     await ended(id)
-    expect(texts(chat).join('\n\n')).toBe(text)
-    expect(chat.held.map(({ key }) => key)).toEqual([0, 1, 2, 3, 4].map((index) => `${id}:${index}`))
-    expect(chat.held.every(({ text }) => text.length <= 80)).toBe(true)
+    expect(textsTo('five', chat.held).join('\n\n')).toBe(text)
+    expect(keysTo('five', chat.held)).toEqual([0, 1, 2, 3, 4].map((index) => `${id}:${index}`))
+    expect(textsTo('five', chat.held).every(({ length }) => length <= 80)).toBe(true)
   })
 
   it('is rendered in the format of the channel, and split by its unit', async () => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
-    await ended(await put({ channel: 'chat-none', text: `**a < b**\n\n${'漢'.repeat(20)} ${'字'.repeat(20)}` }))
-    expect(texts(chat)).toEqual([`<b>a &lt; b</b>\n\n${'漢'.repeat(20)}`, '字'.repeat(20)])
+    const { chat, put, ended } = shared()
+    const text = `**a < b**\n\n${'漢'.repeat(20)} ${'字'.repeat(20)}`
+    await ended(await put({ channel: 'chat-none', to: 'format', text }))
+    expect(textsTo('format', chat.held)).toEqual([`<b>a &lt; b</b>\n\n${'漢'.repeat(20)}`, '字'.repeat(20)])
   })
 
   it('continues where it stopped after a failure', async () => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
+    const { chat, put, ended } = shared()
     const taken = { answer: { outcome: 'sent', id: 'x' } }
-    chat.script(taken, { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } })
-    const id = await put({ text: `${paragraph}\n\n${paragraph}\n\n${paragraph}` })
+    chat.script(taken, busy)
+    const id = await put({ to: 'stopped', text: `${paragraph}\n\n${paragraph}\n\n${paragraph}` })
     expect(await ended(id)).toMatchObject({ status: 'sent', attempt: 2 })
-    expect(chat.attempts.map(({ key }) => key.slice(id.length))).toEqual([':0', ':1', ':1', ':2'])
+    expect(keysTo('stopped', chat.attempts).map((key) => key.slice(id.length))).toEqual([':0', ':1', ':1', ':2'])
   })
 })
 
@@ -276,7 +268,7 @@ describe('after a crash', () => {
     chat.script('hang')
     const { rig, id } = await crash(chat, { channel })
     expect(await rig.ended(id)).toMatchObject({ status: 'sent' })
-    expect(texts(chat)).toEqual(['Hi.'])
+    expect(textsTo('ann', chat.held)).toEqual(['Hi.'])
   })
 
   it('between send and record, a delivery ends as unknown if the platform cannot look it up', async () => {
@@ -287,7 +279,7 @@ describe('after a crash', () => {
       status: 'unknown',
       reason: expect.stringContaining('stopped while sending'),
     })
-    expect(texts(chat)).toEqual(['Hi.'])
+    expect(textsTo('ann', chat.held)).toEqual(['Hi.'])
   })
 
   it('in the middle of several chunks, each arrives once', async () => {
@@ -295,7 +287,7 @@ describe('after a crash', () => {
     const text = ['one', 'two', 'three'].map((word) => word.padEnd(70, '.')).join('\n\n')
     const dir = temporaryFolder()
     const before = await startOutbox(chat, { dir, limits: { sendMs: 60_000 } })
-    chat.script({ answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } })
+    chat.script(busy)
     const first = await before.put({ channel: 'chat-reconcile', text: 'zero' })
     await before.ended(first)
     chat.held.length = 0
@@ -307,6 +299,6 @@ describe('after a crash', () => {
     await before.die()
     const rig = await startOutbox(chat, { dir })
     expect(await rig.ended(id)).toMatchObject({ status: 'sent' })
-    expect(texts(chat).join('\n\n')).toBe(text)
+    expect(textsTo('ann', chat.held).join('\n\n')).toBe(text)
   })
 })

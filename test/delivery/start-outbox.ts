@@ -1,6 +1,6 @@
 // Starts an outbox with a real store, real connections and the chat plugin, and can end it like a crash.
 import { randomUUID } from 'node:crypto'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { createConnections } from '../../core/delivery/connections/connections.ts'
 import { createFailureEvents } from '../../core/delivery/outbox/failure-event.ts'
 import { createOutbox } from '../../core/delivery/outbox/outbox.ts'
@@ -13,6 +13,7 @@ import type { NewDelivery, NewEvent, NewRun, Store, StoredDelivery } from '../..
 import { newRun } from '../contracts/store-samples.ts'
 import type { Chat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
+import { closeAtEnd } from '../share.ts'
 
 const quick: OutboxLimits = { sendMs: 1_000, firstBackoffMs: 5, longestBackoffMs: 20, giveUpMs: 86_400_000 }
 const all = { 'chat-native': { enabled: true }, 'chat-reconcile': { enabled: true }, 'chat-none': { enabled: true } }
@@ -78,7 +79,7 @@ export async function startOutbox(
     await store.close()
     extensions.close()
   }
-  onTestFinished(close)
+  closeAtEnd(close)
 
   const deliveryOf = async (id: string) => (await store.getDelivery(id))!
   return {
