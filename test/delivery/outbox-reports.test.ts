@@ -2,22 +2,29 @@
 import { describe, expect, it } from 'vitest'
 import { newRun } from '../contracts/store-samples.ts'
 import { startChat } from '../doubles/chat.ts'
+import { share } from '../share.ts'
 import { startOutbox } from './start-outbox.ts'
 
+/** Each test looks at its own deliveries. */
+const shared = share(async () => {
+  const chat = await startChat()
+  return { chat, ...(await startOutbox(chat)) }
+})
+
 describe('the log', () => {
-  const linesOf = (logged: readonly string[], text: string) =>
-    logged.map((line) => JSON.parse(line)).filter(({ message }) => message.includes(text))
+  const linesOf = (id: string, text: string) =>
+    shared()
+      .logged.map((line) => JSON.parse(line))
+      .filter(({ deliveryId, message }) => deliveryId === id && message.includes(text))
 
   it('says what a channel threw, where, and why', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script('throw')
-    const { put, ended, logged } = await startOutbox(chat)
-    await ended(await put({ channel: 'chat-none' }))
-    expect(linesOf(logged, 'failed while sending')).toMatchObject([
+    const { id } = await ended(await put({ channel: 'chat-none' }))
+    expect(linesOf(id, 'failed while sending')).toMatchObject([
       {
         channel: 'chat-none',
         accountId: 'default',
-        deliveryId: expect.any(String),
         reason: 'Error: the chat service answered 500',
         at: expect.stringMatching(/chat\.mjs:\d+/),
       },
@@ -32,22 +39,20 @@ describe('the log', () => {
     [{ outcome: 'unknown' }, 'detail: undefined'],
     [{ outcome: 'failed', reason: 'rate', detail: 'x', retryAfterMs: 'soon' }, 'retryAfterMs: "soon"'],
   ])('says what send must return instead of %o', async (answer, returned) => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script({ answer })
-    const { put, ended, logged } = await startOutbox(chat)
-    await ended(await put({ channel: 'chat-none' }))
-    expect(linesOf(logged, "send must return { outcome: 'sent'")).toMatchObject([
+    const { id } = await ended(await put({ channel: 'chat-none' }))
+    expect(linesOf(id, "send must return { outcome: 'sent'")).toMatchObject([
       { channel: 'chat-none', accountId: 'default', returned },
     ])
   })
 
   it('says why a message could not be looked up', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script('lose')
     chat.scriptReconcile('fail')
-    const { put, ended, logged } = await startOutbox(chat)
-    await ended(await put({ channel: 'chat-reconcile' }))
-    expect(linesOf(logged, 'could not look up')).toMatchObject([
+    const { id } = await ended(await put({ channel: 'chat-reconcile' }))
+    expect(linesOf(id, 'could not look up')).toMatchObject([
       { channel: 'chat-reconcile', reason: expect.stringMatching(/^Error: /) },
     ])
   })
@@ -95,52 +100,55 @@ const ofChannel = {
 } as const
 
 describe('a delivery that has finally failed', () => {
+  /** The events about messages to this recipient. */
+  const eventsAbout = async (to: string) =>
+    (await shared().store.listWaitingEvents('agent:main:main', { count: 100, characters: 100_000 })).filter(
+      ({ text }) => text.includes(`message to ${to} on`),
+    )
+
   it.each([
     [
       'failed',
       { outcome: 'failed', reason: 'permanent', detail: 'no such room' },
-      'The message to ann on chat-none was not delivered: no such room\nIt began:\nHi.',
+      'The message to failed on chat-none was not delivered: no such room\nIt began:\nHi.',
     ],
     [
       'unknown',
       { outcome: 'unknown', detail: 'No answer.' },
-      'The message to ann on chat-none may not have arrived, and is not sent again: No answer.\nIt began:\nHi.',
+      'The message to unknown on chat-none may not have arrived, and is not sent again: No answer.\nIt began:\nHi.',
     ],
   ])('with the status %s is an event in the main session, once', async (status, answer, text) => {
-    const chat = await startChat()
+    const { chat, put, ended, events } = shared()
     chat.script({ answer })
-    const { put, ended, events, store } = await startOutbox(chat)
-    expect(await ended(await put({ channel: 'chat-none' }, ofChannel))).toMatchObject({ status })
-    const stored = await store.listWaitingEvents('agent:main:main', { count: 10, characters: 10_000 })
+    expect(await ended(await put({ channel: 'chat-none', to: status }, ofChannel))).toMatchObject({ status })
+    const stored = await eventsAbout(status)
     expect(stored).toMatchObject([{ text, mode: 'next-heartbeat', trusted: true }])
-    await expect.poll(() => events).toMatchObject([{ id: stored[0]!.id }])
+    await expect.poll(() => events.filter((event) => event.text === text)).toMatchObject([{ id: stored[0]!.id }])
   })
 
   it('of a webhook wakes the main agent if the webhook does, and is external content', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'no such room' } })
-    const { put, ended, store } = await startOutbox(chat)
-    await ended(await put({}))
-    expect(await store.listWaitingEvents('agent:main:main', { count: 10, characters: 10_000 })).toMatchObject([
-      { text: expect.stringMatching(/^Hook: the message to ann on chat-native was not/), mode: 'now', trusted: false },
+    await ended(await put({ to: 'hook' }))
+    expect(await eventsAbout('hook')).toMatchObject([
+      { text: expect.stringMatching(/^Hook: the message to hook on chat-native was not/), mode: 'now', trusted: false },
     ])
   })
 
   it('repeats no text of a message that belongs to no run', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'no such room' } })
-    const { put, ended, store } = await startOutbox(chat)
-    await ended(await put({ runId: '', text: 'Your code is 1234.' }))
-    expect(await store.listWaitingEvents('agent:main:main', { count: 10, characters: 10_000 })).toMatchObject([
-      { text: 'The message to ann on chat-native was not delivered: no such room', trusted: false },
+    await ended(await put({ runId: '', to: 'nobody', text: 'Your code is 1234.' }))
+    expect(await eventsAbout('nobody')).toMatchObject([
+      { text: 'The message to nobody on chat-native was not delivered: no such room', trusted: false },
     ])
   })
 
   it('is no event while it is retried', async () => {
-    const chat = await startChat()
+    const { chat, put, ended, store } = shared()
     chat.script({ answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } })
-    const { put, ended, store } = await startOutbox(chat)
-    await ended(await put({}))
-    expect(await store.countWaitingEvents('agent:main:main')).toBe(0)
+    const before = await store.countWaitingEvents('agent:main:main')
+    await ended(await put({ to: 'retried' }))
+    expect(await store.countWaitingEvents('agent:main:main')).toBe(before)
   })
 })

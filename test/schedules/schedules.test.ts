@@ -4,24 +4,32 @@ import { openStore } from '../store/open-store.ts'
 import { createTestContext } from '../contracts.ts'
 import { newSchedule } from '../contracts/store-samples.ts'
 import { gatewayToken, temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 import { refused, startTools } from '../tools/calls.ts'
 
 const to = { channel: 'chat-native', to: 'ann' }
 const add = { action: 'add', message: 'Water the plants.', ...to }
 
 describe('cron', () => {
+  /** Tests that look at all schedules of an agent have one of their own. */
+  const shared = share(() =>
+    startTools({
+      agents: { defaults: { heartbeat: { every: 0 } }, main: {}, early: {}, late: {}, none: {}, full: {} },
+    }),
+  )
+
   it('fires once at a given time, delivers the reply and is removed', async () => {
-    const { result, chat } = await startTools()
+    const { result, sent, chat } = shared()
     const at = new Date(Date.now() + 400).toISOString()
-    const { id, nextAt } = await result('cron', { ...add, at, name: 'plants' })
+    const { id, nextAt } = await result('cron', { ...add, message: 'Once.', at, name: 'plants' }, 'agent:late:main')
     expect([id, nextAt]).toEqual([expect.any(String), at])
-    const [sent] = await chat.holds(1)
-    expect(sent).toMatchObject({ to: 'ann', text: expect.stringContaining('Water the plants.') })
-    expect(await result('cron', { action: 'list' })).toEqual({ items: [] })
+    expect(await sent('Once.')).toMatchObject({ to: 'ann' })
+    expect(await result('cron', { action: 'list' }, 'agent:late:main')).toEqual({ items: [] })
+    expect(chat.held.filter(({ text }) => text.includes('Once.'))).toHaveLength(1)
   })
 
   it('runs in a session of its own, with a record of its own', async () => {
-    const { result, get } = await startTools()
+    const { result, get } = shared()
     const { id } = await result('cron', { ...add, every: '1h', name: 'plants' })
     const { runId, sessionKey } = await result('cron', { action: 'run', id })
     expect(sessionKey).toBe(`agent:main:schedule:${id}`)
@@ -55,26 +63,18 @@ describe('cron', () => {
   })
 
   it('is visible only to its own agent', async () => {
-    const { result, call } = await startTools({
-      agents: { defaults: { heartbeat: { every: 0 } }, main: {}, other: {} },
+    const { result, call } = shared()
+    const [own, other] = ['agent:early:main', 'agent:late:main']
+    const weekdays = { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' }
+    const { id } = await result('cron', { ...add, ...weekdays, name: 'weekdays' }, own)
+    expect(await result('cron', { action: 'list' }, own)).toMatchObject({
+      items: [{ id, name: 'weekdays', message: 'Water the plants.', timing: weekdays }],
     })
-    const { id } = await result('cron', { ...add, cron: '0 9 * * 1-5', timezone: 'Europe/Berlin', name: 'weekdays' })
-    expect(await result('cron', { action: 'list' })).toMatchObject({
-      items: [
-        {
-          id,
-          name: 'weekdays',
-          message: 'Water the plants.',
-          timing: { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' },
-        },
-      ],
-    })
-    expect(await result('cron', { action: 'list' }, 'agent:other:main')).toEqual({ items: [] })
+    expect(await result('cron', { action: 'list' }, other)).toEqual({ items: [] })
     const unknown = refused('There is no schedule with this id; list shows the schedules.')
-    for (const action of ['remove', 'run'])
-      expect(await call('cron', { action, id }, 'agent:other:main')).toMatchObject(unknown)
-    expect(await result('cron', { action: 'remove', id })).toEqual({ removed: id })
-    expect(await call('cron', { action: 'remove', id })).toMatchObject(unknown)
+    for (const action of ['remove', 'run']) expect(await call('cron', { action, id }, other)).toMatchObject(unknown)
+    expect(await result('cron', { action: 'remove', id }, own)).toEqual({ removed: id })
+    expect(await call('cron', { action: 'remove', id }, own)).toMatchObject(unknown)
   })
 
   it.each([
@@ -93,23 +93,25 @@ describe('cron', () => {
     [{ every: '1h', channel: 'pigeon' }, /No plugin provides the channel "pigeon"/],
     [{ every: '1h', message: undefined }, /message is required/],
   ])('refuses %o', async (args, sentence) => {
-    const { call, result } = await startTools()
-    expect(await call('cron', { ...add, ...args })).toMatchObject(refused(expect.stringMatching(sentence)))
-    expect(await result('cron', { action: 'list' })).toEqual({ items: [] })
+    const { call, result } = shared()
+    const answer = await call('cron', { ...add, ...args }, 'agent:none:main')
+    expect(answer).toMatchObject(refused(expect.stringMatching(sentence)))
+    expect(await result('cron', { action: 'list' }, 'agent:none:main')).toEqual({ items: [] })
   })
 
   it('refuses more than 100 schedules of one agent', async () => {
-    const { result, call } = await startTools()
-    for (let n = 0; n < 100; n++) await result('cron', { ...add, every: '1h' })
-    expect(await call('cron', { ...add, every: '1h' })).toMatchObject(
+    const { result, call } = shared()
+    for (let n = 0; n < 100; n++) await result('cron', { ...add, every: '1h' }, 'agent:full:main')
+    expect(await call('cron', { ...add, every: '1h' }, 'agent:full:main')).toMatchObject(
       refused('The agent already has 100 schedules, which is the limit; remove one.'),
     )
   })
 
   it('is not available to webhook runs', async () => {
-    const { hook, result } = await startTools()
-    await hook('/cron {"action":"add","message":"x","every":"1h","channel":"chat-native","to":"eve"}')
-    expect(await result('cron', { action: 'list' })).toEqual({ items: [] })
+    const { hook, result } = shared()
+    const message = '/cron {"action":"add","message":"x","every":"1h","channel":"chat-native","to":"eve"}'
+    expect((await hook(message, { agentId: 'none' })).body.sessionKey).toMatch(/^agent:none:/)
+    expect(await result('cron', { action: 'list' }, 'agent:none:main')).toEqual({ items: [] })
   })
 })
 
@@ -131,27 +133,21 @@ describe('a schedule', () => {
     expect(runs).toHaveLength(1)
   })
 
-  it('does not fire while its last run is active', async () => {
+  it('does not fire while its last run is active; with a single time, it waits and is not lost', async () => {
     const dir = temporaryFolder()
     const first = await startTools({}, dir)
-    const { id } = await first.result('cron', { ...add, every: '1h' })
+    const repeated = await first.result('cron', { ...add, every: '1h', message: 'Feed the cat.' })
+    const single = await first.result('cron', { ...add, at: '4h' })
     await first.gateway.close()
-    await rewind(dir, 5 * 60 * 60 * 1000, id)
+    await rewind(dir, 5 * 60 * 60 * 1000, { withActiveRuns: true })
     const second = await startTools({}, dir)
-    await expect.poll(() => second.logged.some((line) => line.includes('its last run has not ended'))).toBe(true)
-    const { items } = await second.result('cron', { action: 'list' })
-    expect(Date.parse(items[0].nextAt)).toBeGreaterThan(Date.now())
-  })
-
-  it('with a single time waits while its session is busy, and is not lost', async () => {
-    const dir = temporaryFolder()
-    const first = await startTools({}, dir)
-    const { id } = await first.result('cron', { ...add, at: '4h' })
-    await first.gateway.close()
-    await rewind(dir, 5 * 60 * 60 * 1000, id)
-    const second = await startTools({}, dir)
+    const skipped = () => second.logged.filter((line) => line.includes('its last run has not ended'))
+    await expect.poll(skipped).toEqual([expect.stringContaining(repeated.id)])
     expect(await second.sent('Water the plants.')).toMatchObject({ to: 'ann' })
-    expect(await second.result('cron', { action: 'list' })).toEqual({ items: [] })
+    const { items } = await second.result('cron', { action: 'list' })
+    expect(items).toMatchObject([{ id: repeated.id }])
+    expect(Date.parse(items[0].nextAt)).toBeGreaterThan(Date.now())
+    expect(skipped().join()).not.toContain(single.id)
   })
 
   it('posts a run summary in the main session when its run failed', async () => {
@@ -171,8 +167,8 @@ describe('a schedule', () => {
   })
 })
 
-/** Moves every schedule `ms` milliseconds into the past. With `id`, that schedule also gets an active run. */
-async function rewind(dir: string, ms: number, id?: string): Promise<void> {
+/** Moves every schedule `ms` milliseconds into the past. */
+async function rewind(dir: string, ms: number, { withActiveRuns = false } = {}): Promise<void> {
   const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: createTestContext().log })
   for (const schedule of await store.listAgentSchedules('main')) {
     await store.removeSchedule(schedule.id, 'main')
@@ -182,12 +178,12 @@ async function rewind(dir: string, ms: number, id?: string): Promise<void> {
       at: schedule.createdAt,
       most: 100,
     })
-    if (id === undefined) continue
+    if (!withActiveRuns) continue
     const run = {
-      id: 'busy',
+      id: `busy:${schedule.id}`,
       kind: 'schedule',
       agentId: 'main',
-      sessionKey: `agent:main:schedule:${id}`,
+      sessionKey: `agent:main:schedule:${schedule.id}`,
       spec: { ...schedule.spec, message: '/exec {}' },
       maxAttempts: 2,
     } as const
