@@ -12,6 +12,7 @@ import {
   startGateway,
   temporaryFolder,
 } from '../helpers.ts'
+import { share } from '../share.ts'
 
 type Channels = Parameters<Chat['config']>[1]
 
@@ -49,18 +50,33 @@ async function start(
   return { ...gateway, chat, model, run, record }
 }
 
+/** Each test scripts what the model answers, and starts no heartbeats. */
+const shared = share(() => start([]))
+
+/** Runs with this answer on the shared gateway. Returns the run's record and what the chat received of it. */
+async function outcomeOf(answer: ModelAnswer, fields: Document = {}) {
+  const { run, record, model, chat } = shared()
+  model.script(answer)
+  const response = await run(fields)
+  const ofRun = ({ key }: { key: string }) => key.startsWith(`${response.body.runId}:`)
+  return { response, record: await record(response), attempts: () => chat.attempts.filter(ofRun) }
+}
+
 const ok = { text: 'HEARTBEAT_OK' }
 const waiting = (name: string) => ({ message: `Do ${name}.`, name, deliver: false })
 
+/** Here every run wakes the agent, and the heartbeat has rendered its summary when the test goes on. */
+const waking = share(() => start([]))
+
 /** Returns the run summary as the next heartbeat reads it. */
-async function summaryOf(
-  answer: ModelAnswer,
-  fields: Document = {},
-  changes: Parameters<typeof start>[1] = {},
-): Promise<string> {
-  const { run, model } = await start([answer, ok], changes)
+async function summaryOf(answer: ModelAnswer, fields: Document = {}): Promise<string> {
+  const { run, model, get } = waking()
+  const before = model.requests.length
+  model.script(answer, ok)
   await run({ wakeMode: 'now', ...fields })
-  return /\n---\n([\s\S]*)\n<<<END/.exec(await model.prompt(1))![1]!
+  const prompt = await model.prompt(before + 1)
+  await expect.poll(async () => (await get('/api/runs?kind=heartbeat&limit=1')).body.items[0]?.status).toBe('succeeded')
+  return /\n---\n([\s\S]*)\n<<<END/.exec(prompt)![1]!
 }
 
 describe('the run summary', () => {
@@ -169,31 +185,28 @@ describe('the delivery', () => {
   const to = { channel: 'chat-native', to: 'ops' }
 
   it('sends the reply to the requested channel and recipient', async () => {
-    const { run, record, chat } = await start([{ text: 'All green.' }])
-    const answer = await run(to)
-    expect(await record(answer)).toMatchObject({
+    const { response, record, attempts } = await outcomeOf({ text: 'All green.' }, to)
+    expect(record).toMatchObject({
       status: 'succeeded',
       reply: 'All green.',
-      deliveries: [{ id: `${answer.body.runId}:0`, ...to, status: 'sent' }],
+      deliveries: [{ id: `${response.body.runId}:0`, ...to, status: 'sent' }],
     })
-    expect(chat.held).toMatchObject([{ ...to, text: 'All green.' }])
+    expect(attempts()).toMatchObject([{ ...to, text: 'All green.' }])
   })
 
   it('does not exist when deliver is false', async () => {
-    const { run, record, chat } = await start([{ text: 'All green.' }])
-    expect(await record(await run({ ...to, deliver: false }))).toMatchObject({ status: 'succeeded', deliveries: [] })
-    expect(chat.attempts).toEqual([])
+    const { record, attempts } = await outcomeOf({ text: 'All green.' }, { ...to, deliver: false })
+    expect(record).toMatchObject({ status: 'succeeded', deliveries: [] })
+    expect(attempts()).toEqual([])
   })
 
-  it('is skipped with a reason for an acknowledgement and for an empty reply', async () => {
-    const { run, record, chat } = await start([{ text: '**HEARTBEAT_OK**' }, { text: '  ' }])
-    expect(await record(await run(to))).toMatchObject({
-      deliveries: [{ ...to, status: 'skipped', reason: 'The reply only acknowledges.' }],
-    })
-    expect(await record(await run(to))).toMatchObject({
-      deliveries: [{ ...to, status: 'skipped', reason: 'The reply is empty.' }],
-    })
-    expect(chat.attempts).toEqual([])
+  it.each([
+    ['an acknowledgement', '**HEARTBEAT_OK**', 'The reply only acknowledges.'],
+    ['an empty reply', '  ', 'The reply is empty.'],
+  ])('is skipped with a reason for %s', async (_what, text, reason) => {
+    const { record, attempts } = await outcomeOf({ text }, to)
+    expect(record).toMatchObject({ deliveries: [{ ...to, status: 'skipped', reason }] })
+    expect(attempts()).toEqual([])
   })
 
   it('uses heartbeat.ackMaxChars of the agent, even without a heartbeat', async () => {
@@ -214,22 +227,12 @@ describe('the delivery', () => {
   })
 
   it('fails on a channel that is not configured, while the run succeeds', async () => {
-    const { run, record } = await start([{ text: 'Hi.' }])
-    const answer = await run({ channel: 'chat-none', to: 'ops' })
-    expect(answer.body).toMatchObject({
+    const { response, record } = await outcomeOf({ text: 'Hi.' }, { channel: 'chat-none', to: 'ops' })
+    const reason = 'The channel "chat-none" is not configured; add channels.chat-none to the config.'
+    expect(response.body).toMatchObject({ status: 'succeeded', warnings: [reason] })
+    expect(record).toMatchObject({
       status: 'succeeded',
-      warnings: ['The channel "chat-none" is not configured; add channels.chat-none to the config.'],
-    })
-    expect(await record(answer)).toMatchObject({
-      status: 'succeeded',
-      deliveries: [
-        {
-          channel: 'chat-none',
-          to: 'ops',
-          status: 'failed',
-          reason: 'The channel "chat-none" is not configured; add channels.chat-none to the config.',
-        },
-      ],
+      deliveries: [{ channel: 'chat-none', to: 'ops', status: 'failed', reason }],
     })
   })
 
@@ -241,8 +244,8 @@ describe('the delivery', () => {
   })
 
   it('uses whatsapp when no message has come in yet', async () => {
-    const { run, record } = await start([{ text: 'Hi.' }])
-    expect(await record(await run())).toMatchObject({ deliveries: [{ channel: 'whatsapp', status: 'failed' }] })
+    const { record } = await outcomeOf({ text: 'Hi.' })
+    expect(record).toMatchObject({ deliveries: [{ channel: 'whatsapp', status: 'failed' }] })
   })
 
   it("uses the account's or the channel's defaultTo when the request has no recipient", async () => {
@@ -259,8 +262,8 @@ describe('the delivery', () => {
   })
 
   it('fails with a reason when there is no recipient', async () => {
-    const { run, record } = await start([{ text: 'Hi.' }])
-    expect(await record(await run({ channel: 'chat-native' }))).toMatchObject({
+    const { record } = await outcomeOf({ text: 'Hi.' }, { channel: 'chat-native' })
+    expect(record).toMatchObject({
       status: 'succeeded',
       deliveries: [
         { channel: 'chat-native', status: 'failed', reason: expect.stringContaining('channels.chat-native.defaultTo') },
@@ -271,9 +274,8 @@ describe('the delivery', () => {
   it('splits a long reply into chunks between characters, and closes code blocks', async () => {
     const code = ['```js', ...Array.from({ length: 12 }, (_, index) => `line(${index})`), '```'].join('\n')
     const text = `${'👩‍🚀'.repeat(30)}\n\n${code}\n\nThe end.`
-    const { run, record, chat } = await start([{ text }])
-    await record(await run(to))
-    const texts = chat.held.map((message) => message.text)
+    const { attempts } = await outcomeOf({ text }, to)
+    const texts = attempts().map((message) => message.text)
     expect(texts.length).toBeGreaterThan(2)
     for (const chunk of texts) {
       expect(chunk.length).toBeLessThanOrEqual(80)
@@ -286,9 +288,9 @@ describe('the delivery', () => {
   })
 
   it('fails without the run when the platform refuses the message', async () => {
-    const { run, record, chat } = await start([{ text: 'Hi.' }])
-    chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'there is no such room' } })
-    expect(await record(await run(to))).toMatchObject({
+    shared().chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'there is no such room' } })
+    const { record } = await outcomeOf({ text: 'Hi.' }, to)
+    expect(record).toMatchObject({
       status: 'succeeded',
       deliveries: [{ status: 'failed', reason: 'there is no such room' }],
     })
@@ -297,12 +299,10 @@ describe('the delivery', () => {
 
 describe('a run', () => {
   it('records the error text of the model service, and does not log it', async () => {
-    const { run, record, logged, chat } = await start([
-      { status: 400, body: { error: { message: 'canary: the prompt is odd' } } },
-    ])
-    const answer = await run({ channel: 'chat-native', to: 'ops' })
-    expect(answer.body).toMatchObject({ ok: true, status: 'failed' })
-    expect(await record(answer)).toMatchObject({
+    const failure = { status: 400, body: { error: { message: 'canary: the prompt is odd' } } }
+    const { response, record, attempts } = await outcomeOf(failure, { channel: 'chat-native', to: 'ops' })
+    expect(response.body).toMatchObject({ ok: true, status: 'failed' })
+    expect(record).toMatchObject({
       status: 'failed',
       error: {
         type: 'model_failed',
@@ -311,62 +311,52 @@ describe('a run', () => {
       },
       deliveries: [],
     })
-    expect(logged.join('\n')).not.toContain('canary')
-    expect(chat.attempts).toEqual([])
+    expect(shared().logged.join('\n')).toContain(response.body.runId)
+    expect(shared().logged.join('\n')).not.toContain('canary')
+    expect(attempts()).toEqual([])
   })
 
   it('fails with a reason when the model only calls tools', async () => {
     const call = { tool: 'session_status', args: {} }
-    const { run, record, chat } = await start(Array.from({ length: 16 }, (_, id) => ({ ...call, id: `call-${id}` })))
-    const answer = await run({ channel: 'chat-native', to: 'ops' })
+    const { run, record, model, chat } = shared()
+    model.script(...Array.from({ length: 16 }, (_, id) => ({ ...call, id: `call-${id}` })))
+    const answer = await run({ channel: 'chat-native', to: 'tools' })
     const error = { type: 'no_answer', message: 'The model gave no answer within 16 steps.' }
     expect(answer.body).toMatchObject({ status: 'failed', error })
     expect(await record(answer)).toMatchObject({ status: 'failed', error, usage: { steps: 16 }, deliveries: [] })
-    expect(chat.attempts).toEqual([])
+    expect(chat.attempts.filter(({ to }) => to === 'tools')).toEqual([])
   })
 
   it('is stopped after timeoutSeconds when the model hangs', async () => {
-    const { run, record, model } = await start([{ hang: true, text: 'Let me think' }])
-    const answer = await run({ timeoutSeconds: 0.3, deliver: false })
-    expect(answer.body.status).toBe('timed_out')
-    expect(await record(answer)).toMatchObject({
+    const hanging = { hang: true, text: 'Let me think' }
+    const { response, record } = await outcomeOf(hanging, { timeoutSeconds: 0.3, deliver: false })
+    expect(response.body.status).toBe('timed_out')
+    expect(record).toMatchObject({
       status: 'timed_out',
       error: { type: 'timed_out', message: 'The run was stopped after 0.3 seconds.' },
     })
-    await model.requests[0]!.abandoned
+    await shared().model.requests.at(-1)!.abandoned
   })
 
-  it("uses the agent's timeoutSeconds when the request has none", async () => {
-    const agents = {
-      defaults: { model: 'double/m', timeoutSeconds: 600, heartbeat: { every: 0 } },
-      main: {},
-      hasty: { timeoutSeconds: 0.2 },
-    }
-    const { run } = await start([{ hang: true }], { agents })
-    expect((await run({ agentId: 'hasty', deliver: false })).body.status).toBe('timed_out')
-  })
-
-  it('uses the thinking level of the request, or else of the agent', async () => {
-    const agents = { defaults: { model: 'double/m', thinking: 'low', heartbeat: { every: 0 } } }
-    const { run, model } = await start([ok, ok, ok], { agents })
-    await run({ thinking: 'high', deliver: false })
-    await run({ deliver: false })
-    await run({ thinking: 'off', deliver: false })
-    expect(model.requests.map(({ body }) => body['reasoning_effort'])).toEqual(['high', 'low', 'none'])
-  })
-
-  it('uses the model of the request, by reference or alias', async () => {
+  it('uses timeoutSeconds, thinking level and model of the request, or else of the agent', async () => {
     const agents = {
       defaults: {
         model: 'double/m',
         models: ['double/m', { id: 'double/vendor/large', alias: 'big' }],
+        thinking: 'low',
+        timeoutSeconds: 600,
         heartbeat: { every: 0 },
       },
+      main: {},
+      hasty: { timeoutSeconds: 0.2 },
     }
-    const { run, model } = await start([ok, ok], { agents })
+    const { run, model } = await start([ok, ok, ok, { hang: true }], { agents })
+    await run({ thinking: 'high', deliver: false })
     await run({ deliver: false })
-    await run({ model: 'big', deliver: false })
-    expect(model.requests.map(({ body }) => body['model'])).toEqual(['m', 'vendor/large'])
+    await run({ thinking: 'off', model: 'big', deliver: false })
+    expect(model.requests.map(({ body }) => body['reasoning_effort'])).toEqual(['high', 'low', 'none'])
+    expect(model.requests.map(({ body }) => body['model'])).toEqual(['m', 'm', 'vendor/large'])
+    expect((await run({ agentId: 'hasty', deliver: false })).body.status).toBe('timed_out')
   })
 
   it('waits for the previous run in its session, but not for other sessions', async () => {

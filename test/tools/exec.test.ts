@@ -2,10 +2,14 @@
 import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { gatewayToken, startGateway, writeConfig } from '../helpers.ts'
+import { share } from '../share.ts'
 import { refused, startTools } from './calls.ts'
 
 const tools = { profile: 'full', alsoAllow: ['exec'] }
-const short = { ...tools, exec: { timeoutSeconds: 0.5 } }
+const shared = share(() => startTools({ tools }))
+/** Ends commands after half a second. */
+const short = share(() => startTools({ tools: { ...tools, exec: { timeoutSeconds: 0.5 } } }))
 
 /** Whether a process with this id is running. */
 function isAlive(pid: number): boolean {
@@ -19,28 +23,25 @@ function isAlive(pid: number): boolean {
 const dead = async (pids: readonly number[]): Promise<void> => await expect.poll(() => pids.filter(isAlive)).toEqual([])
 
 describe('access to exec', () => {
-  it('is denied unless the policy names the tool', async () => {
-    const names = async (policy: object) =>
-      (await (await startTools({ tools: policy })).get('/tools')).body.items.map(({ name }: { name: string }) => name)
-    for (const policy of [{}, { profile: 'full' }, { allow: ['*'] }, { allow: ['ex*'] }, { allow: ['read'] }])
-      expect(await names(policy)).not.toContain('exec')
+  it('is denied unless the policy names the tool, which POST /tools/explain explains', async () => {
+    const { gateway, dir, get, post } = await startGateway()
+    const names = async (policy: object) => {
+      writeConfig(dir, { tools: policy })
+      await gateway.reload()
+      return (await get('/tools')).body.items.map(({ name }: { name: string }) => name)
+    }
     for (const policy of [tools, { allow: ['exec'] }, { allow: ['group:runtime'] }, { profile: 'coding' }])
       expect(await names(policy)).toContain('exec')
-  })
-
-  it('is explained by POST /tools/explain', async () => {
-    const { post } = await startTools()
-    const { body } = await post(
-      '/tools/explain',
-      { tool: 'exec' },
-      { authorization: 'Bearer gateway-token-of-the-tests-0123456789' },
-    )
+    for (const policy of [{ profile: 'full' }, { allow: ['*'] }, { allow: ['ex*'] }, { allow: ['read'] }, {}])
+      expect(await names(policy)).not.toContain('exec')
+    const operator = { authorization: `Bearer ${gatewayToken}` }
+    const { body } = await post('/tools/explain', { tool: 'exec' }, operator)
     expect(body.allowed).toBe(false)
     expect(body.layers.at(-1)).toEqual({ layer: 'opt_in', verdict: 'deny', rule: 'not named in any allow list' })
   })
 
   it('is allowed to an agent whose policy names it, but not to its webhook runs', async () => {
-    const { askAgent, hook } = await startTools({ tools })
+    const { askAgent, hook } = shared()
     expect(await askAgent('/exec {"command":"echo a-word"}')).toContain('a-word')
     expect((await hook('/exec {"command":"echo a-word > x"}')).body.reply).not.toContain('exitCode')
   })
@@ -48,7 +49,7 @@ describe('access to exec', () => {
 
 describe('a command', () => {
   it('runs in the workspace, with an environment of its own', async () => {
-    const { result, dir } = await startTools({ tools })
+    const { result, dir } = shared()
     const { stdout, exitCode } = await result('exec', { command: 'pwd; env | cut -d= -f1 | sort | tr "\\n" " "' })
     expect(exitCode).toBe(0)
     const [folder, names] = stdout.split('\n')
@@ -57,7 +58,7 @@ describe('a command', () => {
   })
 
   it('returns its exit status and its output', async () => {
-    const { result } = await startTools({ tools })
+    const { result } = shared()
     expect(await result('exec', { command: 'echo out; echo err >&2; exit 3' })).toEqual({
       exitCode: 3,
       stdout: 'out\n',
@@ -82,7 +83,7 @@ describe('a command', () => {
   })
 
   it('is killed at its time limit with all processes that it started, even a fork bomb', async () => {
-    const { result } = await startTools({ tools: short })
+    const { result } = short()
     const tree = await result('exec', { command: 'sleep 300 & sleep 301 & echo $! $$; wait' })
     expect(tree).toMatchObject({ timedOut: true, signal: 'SIGKILL' })
     await dead(tree.stdout.trim().split(' ').map(Number))
@@ -95,12 +96,12 @@ describe('a command', () => {
   })
 
   it('is killed at its time limit when it prints without end', async () => {
-    const { result } = await startTools({ tools: short })
+    const { result } = short()
     expect(await result('exec', { command: 'yes' })).toMatchObject({ timedOut: true })
   })
 
   it('leaves no process in the background', async () => {
-    const { result } = await startTools({ tools })
+    const { result } = shared()
     const { stdout, exitCode } = await result('exec', { command: 'nohup sleep 300 & echo $!' })
     expect(exitCode).toBe(0)
     await dead([Number(stdout)])
@@ -117,7 +118,7 @@ describe('a command', () => {
   })
 
   it('may have a shorter time limit, not a longer one', async () => {
-    const { result, call } = await startTools({ tools: short })
+    const { result, call } = short()
     expect(await result('exec', { command: 'sleep 300', timeoutSeconds: 0.1 })).toMatchObject({ timedOut: true })
     expect(await result('exec', { command: 'sleep 300', timeoutSeconds: 100 })).toMatchObject({ timedOut: true })
     expect(await call('exec', { command: ' ' })).toMatchObject(

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { startChat } from '../../doubles/chat.ts'
 import { startModel } from '../../doubles/model.ts'
 import { type Document, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
+import { share } from '../../share.ts'
 
 const defaults = { heartbeat: { every: 0 } }
 
@@ -131,16 +132,16 @@ describe('the agent', () => {
 })
 
 describe('a call of receive', () => {
+  const open = share(() => start({ allowFrom: ['*'] }))
+
   it('may have undefined optional fields', async () => {
-    const { chat } = await start({ allowFrom: ['*'] })
+    const { chat } = open()
     const from = { id: 'ada', name: undefined }
     const absent = { group: undefined, mentioned: undefined, threadId: undefined, attachments: undefined }
     expect(await chat.say({ from, ...absent })).not.toMatch(/rejected/)
     await chat.holds(1)
   })
-})
 
-describe('a wrong call of receive', () => {
   it.each([
     [{ from: { id: '' } }, 'receive: from.id must be a non-empty string.'],
     [{ from: undefined }, 'receive: from must be an object with the id of the sender.'],
@@ -148,10 +149,12 @@ describe('a wrong call of receive', () => {
     [{ to: ' ' }, 'receive: to must be a non-empty string.'],
     [{ group: 'dm' }, 'receive: group must be "group", "channel" or absent.'],
     [{ attachments: [{ name: 'a.txt' }] }, 'receive: attachments[0].type must be a string.'],
-  ])('rejects and is logged with its channel: %j', async (wrong, reason) => {
-    const { chat, logged } = await start({ allowFrom: ['*'] })
+  ])('that is wrong rejects and is logged with its channel: %j', async (wrong, reason) => {
+    const { chat, logged } = open()
+    const before = logged.length
     expect(await chat.say(wrong as never)).toBe('rejected: InputError')
-    const line = logged.map((text) => JSON.parse(text)).find(({ message }) => message.includes('wrong message'))
+    const lines = logged.slice(before).map((text) => JSON.parse(text))
+    const line = lines.find(({ message }) => message.includes('wrong message'))
     expect(line).toMatchObject({ level: 'error', channel: 'chat-native', accountId: 'default', reason })
   })
 })
