@@ -17,19 +17,19 @@ async function noted({ get }: Getter, status: string, count = 1) {
   return await list()
 }
 
-describe('GET /api/requests/<id>', () => {
-  const mappings = [
-    { match: { path: 'run' }, ...quiet, forEach: 'items', messageTemplate: 'Look at {{ item | upper }}' },
-    { match: { path: 'event' }, action: 'wake', ...later, forEach: 'items', textTemplate: 'Saw {{ item }}' },
-  ]
+const mappings = [
+  { match: { path: 'run' }, ...quiet, forEach: 'items', messageTemplate: 'Look at {{ item | upper }}' },
+  { match: { path: 'event' }, action: 'wake', ...later, forEach: 'items', textTemplate: 'Saw {{ item }}' },
+]
 
+/** For tests that look at the newest request only. */
+const gateway = shareGateway({ ...still, hooks: { mappings } })
+const newest = async () => (await gateway.get('/api/requests?limit=1')).body.items[0]
+
+describe('GET /api/requests/<id>', () => {
   it('shows what the agent reads of each action', async () => {
-    const running = await startGateway({ ...still, hooks: { mappings } })
-    const { post, get } = running
-    const actionsOf = async () => {
-      const [{ id }] = (await get('/api/requests?limit=1')).body.items
-      return (await get(`/api/requests/${id}`)).body.actions
-    }
+    const { post, get } = gateway
+    const actionsOf = async () => (await get(`/api/requests/${(await newest()).id}`)).body.actions
     await post('/hooks/run', { items: ['a', 'b'] })
     expect(await actionsOf()).toMatchObject([
       { action: 'agent', message: 'Look at A' },
@@ -91,8 +91,11 @@ describe('GET /api/requests', () => {
     })
   })
 
-  it('includes rejected requests of authenticated senders, with the reason', async () => {
+  it('includes rejected requests of authenticated senders, with the reason and as much as was read', async () => {
     const running = await startGateway({ ...still, hooks: { maxBodyBytes: 100 } })
+    await running.post('/hooks/wake', { text: 'hi' }, { authorization: 'Bearer wrong' })
+    await running.post('/hooks/wake?token=x', { text: 'hi' })
+    await running.post('/hooks/nothing', { text: 'hi' }, { authorization: 'Bearer wrong' })
     await running.post('/hooks/wake', { mode: 'later' })
     await running.post('/hooks/wake', '{"text":')
     await running.post('/hooks/agent', { message: 'x'.repeat(200) })
@@ -103,16 +106,11 @@ describe('GET /api/requests', () => {
       { hook: 'wake', error: { type: 'invalid_json' } },
       { hook: 'wake', error: { type: 'invalid_request', message: expect.stringContaining('text is required') } },
     ])
-  })
-
-  it('includes no unauthenticated requests', async () => {
-    const running = await startGateway(still)
-    await running.post('/hooks/wake', { text: 'hi' }, { authorization: 'Bearer wrong' })
-    await running.post('/hooks/wake?token=x', { text: 'hi' })
-    await running.post('/hooks/nothing', { text: 'hi' }, { authorization: 'Bearer wrong' })
-    await running.post('/hooks/wake', {})
-    expect(await noted(running, 'rejected')).toMatchObject([{ error: { type: 'invalid_request' } }])
-    expect((await running.get('/api/requests')).body.items).toHaveLength(1)
+    expect((await running.get('/api/requests')).body.items).toHaveLength(4)
+    const shown = async ({ id }: { id: string }) => (await running.get(`/api/requests/${id}`)).body
+    const [, large, , wrong] = await noted(running, 'rejected', 4)
+    expect(await shown(large)).toMatchObject({ body: null })
+    expect(await shown(wrong)).toMatchObject({ body: '{"mode":"later"}', actions: [], runs: [] })
   })
 
   it('includes duplicates, and requests that reuse an Idempotency-Key with another body', async () => {
@@ -146,12 +144,12 @@ describe('GET /api/requests', () => {
 
 describe('GET /api/requests/:id', () => {
   it('returns the headers without secrets, the body as received, and the runs', async () => {
-    const { post, get } = await startGateway(still)
+    const { post, get } = gateway
     const body = JSON.stringify({ message: 'Look at it.', ...quiet, extra: 1 }, null, 2)
     const { runId, sessionKey } = (
       await post('/hooks/agent', body, { prefer: 'wait=30', 'x-api-key': 'very secret', 'x-flavour': 'plain' })
     ).body
-    const [{ id }] = (await get('/api/requests')).body.items
+    const { id } = await newest()
     const request = (await get(`/api/requests/${id}`)).body
     expect(request).toMatchObject({
       id,
@@ -163,22 +161,8 @@ describe('GET /api/requests/:id', () => {
     expect(JSON.stringify(request)).not.toContain(hookToken)
   })
 
-  it('returns as much of a rejected request as was read', async () => {
-    const running = await startGateway({ ...still, hooks: { maxBodyBytes: 100 } })
-    await running.post('/hooks/wake', { text: 5 })
-    await running.post('/hooks/wake', { text: 'x'.repeat(200) })
-    const [large, wrong] = await noted(running, 'rejected', 2)
-    expect((await running.get(`/api/requests/${wrong.id}`)).body).toMatchObject({
-      body: '{"text":5}',
-      actions: [],
-      runs: [],
-    })
-    expect((await running.get(`/api/requests/${large.id}`)).body).toMatchObject({ body: null })
-  })
-
   it('returns 404 for an unknown id', async () => {
-    const { get } = await startGateway(still)
-    expect(await get('/api/requests/nothing')).toMatchObject({
+    expect(await gateway.get('/api/requests/nothing')).toMatchObject({
       status: 404,
       body: { error: { type: 'request_not_found' } },
     })
@@ -186,9 +170,7 @@ describe('GET /api/requests/:id', () => {
 })
 
 describe('POST /api/requests/:id/replay', () => {
-  const gateway = shareGateway(still)
   const replay = (id: string, body: object) => gateway.post(`/api/requests/${id}/replay`, body, operator)
-  const newest = async () => (await gateway.get('/api/requests?limit=1')).body.items[0]
 
   it('starts the same work again as a new request', async () => {
     const first = (

@@ -54,6 +54,9 @@ function folderWithFile(): string {
 
 const readFile = '/read {"path":"x.txt"}'
 
+/** For tests that start no runs. */
+const lenient = share(() => startTools({ gateway: lenientGateway, agents: quiet }))
+
 describe('a subagent', () => {
   it('works in a session of its own, and its summary goes to the session that started it', async () => {
     const model = await startModel()
@@ -125,8 +128,6 @@ describe('a subagent', () => {
     await expect.poll(async () => (await gateway.call('sessions_spawn', { task: 'x' })).status).toBe(200)
   })
 
-  const lenient = share(() => startTools({ gateway: lenientGateway }))
-
   it.each([
     [{ task: 'x', agentId: 'nobody' }, /agentId is not a configured agent/],
     [{ task: ' ' }, /args.task must not be blank/],
@@ -194,17 +195,17 @@ describe('a run that a tool started', () => {
   })
 
   it.each([
-    ['subagent', spawn(readFile)],
-    ['schedule', `/cron ${json({ action: 'add', message: readFile, at: '1s' })}`],
-  ])('may use only the tools of the group that asked for it: a %s', async (kind, text) => {
-    const groups = { team: { tools: { deny: ['read'] } } }
-    const [restricted, open] = [
-      await startTools({ agents: quiet, groups }, folderWithFile()),
-      await startTools({ agents: quiet }, folderWithFile()),
-    ]
-    for (const { chat } of [restricted, open]) await chat.say({ text, group: 'group', mentioned: true, to: 'team' })
-    expect((await ended(restricted, kind, 1))[0]!.reply).not.toContain('canary')
-    expect((await ended(open, kind, 1))[0]!.reply).toContain('canary')
+    ['subagent', (name: string) => spawn(readFile, { name })],
+    ['schedule', (name: string) => `/cron ${json({ action: 'add', name, message: readFile, at: '1s' })}`],
+  ])('may use only the tools of the group that asked for it: a %s', async (kind, textOf) => {
+    const groups = { closed: { tools: { deny: ['read'] } }, open: {} }
+    const gateway = await startTools({ agents: quiet, groups }, folderWithFile())
+    for (const to of ['closed', 'open'])
+      await gateway.chat.say({ text: textOf(to), group: 'group', mentioned: true, to })
+    const runs = await ended(gateway, kind, 2)
+    const replyTo = (group: string) => runs.find(({ name }) => name === group)!.reply
+    expect(replyTo('closed')).not.toContain('canary')
+    expect(replyTo('open')).toContain('canary')
   })
 
   it('is refused after six hand-offs between sessions that write to each other', async () => {
@@ -261,7 +262,7 @@ describe('a message to a session', () => {
   })
 
   it('is refused for a session that does not exist', async () => {
-    const { call } = await startTools({ gateway: lenientGateway })
+    const { call } = lenient()
     const answer = await call('sessions_send', { sessionKey: 'agent:main:nowhere', message: 'x' })
     expect(answer).toMatchObject(refused('There is no session with this sessionKey; sessions_list lists the sessions.'))
   })

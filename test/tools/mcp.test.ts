@@ -11,10 +11,10 @@ import {
   gatewayToken,
   hookToken,
   type RunningGateway,
-  shareGateway,
   startGateway,
   temporaryFolder,
 } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const credential = { authorization: `Bearer ${gatewayToken}` }
 const accept = { accept: 'application/json, text/event-stream' }
@@ -37,6 +37,8 @@ async function connect({ url }: Pick<RunningGateway, 'url'>, headers: Record<str
   }
 }
 
+const shared = share(() => startGateway())
+
 const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))
 const mcp: Document = { servers: { fix: { command: process.execPath, args: [server] } } }
 
@@ -45,7 +47,7 @@ describe('POST /mcp with an MCP client', () => {
     ['of 2025', undefined],
     ['of 2026, without a handshake', '2026-07-28'],
   ])('%s: lists the tools with their schemas, and calls them', async (_what, pin) => {
-    const { client, call } = await connect(await startGateway(), {}, pin)
+    const { client, call } = await connect(shared(), {}, pin)
     const { tools } = await client.listTools()
     expect(tools.find(({ name }) => name === 'sessions_list')).toMatchObject({
       description: 'Lists sessions, the most recently used first.',
@@ -57,7 +59,7 @@ describe('POST /mcp with an MCP client', () => {
   })
 
   it('names the version of the package', async () => {
-    const { client } = await connect(await startGateway())
+    const { client } = await connect(shared())
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string
     }
@@ -65,28 +67,28 @@ describe('POST /mcp with an MCP client', () => {
   })
 
   it('returns the problem with invalid arguments as a tool error', async () => {
-    const { call } = await connect(await startGateway())
+    const { call } = await connect(shared())
     expect(await call('sessions_list', { limit: 'many' })).toMatchObject({
       isError: true,
       content: [{ text: 'args.limit must be a whole number.' }],
     })
   })
 
-  it('hides tools that the policy denies, in lists and in calls', async () => {
-    const { names, call } = await connect(await startGateway({ tools: { deny: ['sessions_list'] } }))
-    expect(await names()).toContain('session_status')
-    expect(await names()).not.toContain('sessions_list')
+  it('hides tools that the policy denies, or gateway.tools over HTTP, in lists and in calls', async () => {
+    const gateway = await startGateway({
+      tools: { deny: ['sessions_list'] },
+      gateway: { tools: { deny: ['agents_list'] } },
+    })
+    const { names, call } = await connect(gateway)
+    const listed = await names()
+    expect(listed).toContain('session_status')
+    for (const name of ['sessions_list', 'agents_list']) expect(listed).not.toContain(name)
     const refusals = await Promise.all(
-      ['sessions_list', 'no_such_tool'].map((name) => call(name).catch((error: unknown) => String(error))),
+      ['sessions_list', 'agents_list', 'no_such_tool'].map((name) =>
+        call(name).catch((error: unknown) => String(error)),
+      ),
     )
-    expect(refusals).toEqual([expect.stringContaining('The tool is not available.'), refusals[0]])
-  })
-
-  it('hides tools that are denied over HTTP by default', async () => {
-    const own = ['sessions_list']
-    const { names, call } = await connect(await startGateway({ gateway: { tools: { deny: own } } }))
-    expect(await names()).not.toContain('sessions_list')
-    await expect(call('sessions_list')).rejects.toThrow('The tool is not available.')
+    expect(refusals).toEqual([expect.stringContaining('The tool is not available.'), refusals[0], refusals[0]])
   })
 
   it('offers the tools of the session in the header', async () => {
@@ -102,10 +104,9 @@ describe('POST /mcp with an MCP client', () => {
 })
 
 describe('POST /mcp', () => {
-  const gateway = shareGateway()
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
   const post = (headers: Record<string, string> = {}, body: unknown = message) =>
-    gateway.post('/mcp', body, { ...credential, ...accept, ...headers })
+    shared().post('/mcp', body, { ...credential, ...accept, ...headers })
 
   it('accepts the credential of the gateway, not the token of the hooks', async () => {
     expect(await post({ authorization: `Bearer ${hookToken}` })).toMatchObject({
@@ -115,7 +116,7 @@ describe('POST /mcp', () => {
   })
 
   it('returns 405 for other methods, because it is stateless', async () => {
-    const { url } = await startGateway()
+    const { url } = shared()
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const answer = await ask(`${url}/mcp`, { method, headers: credential })
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])

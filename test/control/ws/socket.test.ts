@@ -318,8 +318,11 @@ describe('subscribe', () => {
 })
 
 describe('chat.send', () => {
+  /** Each test scripts what the model answers next. */
+  const talking = share(() => startWithModel())
+
   it('streams the reply, then returns it', async () => {
-    const { url, model, get } = await startWithModel()
+    const { url, model, get } = talking()
     model.script({ text: 'Good morning to you.' })
     const client = await login(url)
     const { result } = await client.call('chat.send', { text: 'Good morning' })
@@ -344,7 +347,8 @@ describe('chat.send', () => {
   })
 
   it('continues the conversation of its session only', async () => {
-    const { url, model } = await startWithModel()
+    const { url, model } = talking()
+    const before = model.requests.length
     model.script({ text: 'One.' }, { text: 'Two.' }, { text: 'Three.' })
     const client = await login(url)
     expect((await client.call('chat.send', { sessionKey: 'Desk', text: 'first' })).result.sessionKey).toBe(
@@ -352,13 +356,13 @@ describe('chat.send', () => {
     )
     await client.call('chat.send', { sessionKey: 'desk', text: 'second' })
     await client.call('chat.send', { sessionKey: 'other', text: 'third' })
-    const texts = async (index: number) => JSON.stringify((await model.request(index)).body['messages'])
+    const texts = async (index: number) => JSON.stringify((await model.request(before + index)).body['messages'])
     expect(await texts(1)).toMatch(/first.*One\..*second/)
     expect(await texts(2)).not.toMatch(/first|second/)
   })
 
   it('sends deltas only to the caller', async () => {
-    const { url, model } = await startWithModel()
+    const { url, model } = talking()
     model.script({ text: 'For you.' })
     const [asker, other] = [await login(url), await login(url)]
     await asker.call('chat.send', { text: 'Hello' })
@@ -367,7 +371,7 @@ describe('chat.send', () => {
   })
 
   it('returns the error when there is no reply', async () => {
-    const { url, model } = await startWithModel()
+    const { url, model } = talking()
     model.script({ status: 400, body: { error: { message: 'no' } } })
     const client = await login(url)
     expect((await client.call('chat.send', { text: 'Hello' })).result).toMatchObject({
@@ -377,19 +381,20 @@ describe('chat.send', () => {
   })
 
   it('can be cancelled over the same connection', async () => {
-    const { url, model } = await startWithModel()
+    const { url, model } = talking()
+    const before = model.requests.length
     model.script({ hang: true, text: 'I was about to' })
     const client = await login(url)
     const answer = client.call('chat.send', { text: 'Hello' })
     const { params } = await client.until(({ method }) => method === 'chat.delta')
-    await model.request(0)
+    await model.request(before)
     expect((await client.call('runs.cancel', { id: params.runId })).result).toEqual({ ok: true, runId: params.runId })
     expect((await answer).result).toMatchObject({ runId: params.runId, status: 'cancelled' })
     expect((await client.call('runs.cancel', { id: params.runId })).error.data.type).toBe('conflict')
   })
 
   it('continues when the client has disconnected', async () => {
-    const { url, model, get } = await startWithModel()
+    const { url, model, get } = talking()
     model.script({ text: 'Nobody hears me.' })
     const client = await login(url)
     void client.call('chat.send', { text: 'Hello' })

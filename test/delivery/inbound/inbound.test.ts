@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { startChat } from '../../doubles/chat.ts'
 import { messagesOf, type ModelServer, startModel } from '../../doubles/model.ts'
 import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../../helpers.ts'
+import { share } from '../../share.ts'
 
 const quiet = { heartbeat: { every: 0 } }
 const open = { allowFrom: ['*'] }
@@ -21,38 +22,49 @@ async function start(
   return { chat, ...gateway }
 }
 
+/** Two channels that anybody may write to. Each test has message ids and texts of its own. */
+const shared = share(async () => {
+  const started = await start({ 'chat-native': open, 'chat-none': open })
+  /** The sent message that contains this text. */
+  const sent = async (text: string) => {
+    const find = () => started.chat.held.find((message) => message.text.includes(text))
+    await expect.poll(find).toBeDefined()
+    return find()!
+  }
+  return { ...started, sent }
+})
+
 describe('a message from a channel', () => {
   it('is answered to its sender, with thread and route', async () => {
-    const { chat } = await start({ 'chat-native': open })
-    expect(await chat.say({ text: 'Hello?', to: 'room 5', threadId: 't9', route: { service: 'eu' } })).toBe('accepted')
-    const [answer] = await chat.holds(1)
-    expect(answer).toMatchObject({
+    const { chat, sent } = shared()
+    const address = { to: 'room 5', threadId: 't9', route: { service: 'eu' } }
+    expect(await chat.say({ text: 'Hello?', ...address })).toBe('accepted')
+    expect(await sent('Received: Hello?')).toMatchObject({
       channel: 'chat-native',
       accountId: 'default',
-      to: 'room 5',
-      threadId: 't9',
-      route: { service: 'eu' },
+      ...address,
     })
-    expect(answer!.text).toContain('Received: Hello?')
   })
 
   it('is accepted once, even if it is repeated or edited', async () => {
-    const { chat } = await start({ 'chat-native': open })
-    expect(await chat.say({ id: 'a' })).toBe('accepted')
-    expect(await chat.say({ id: 'a' })).toBe('duplicate')
-    expect(await chat.say({ id: 'a', text: 'Edited.' })).toBe('duplicate')
-    expect(await chat.say({ id: 'b', text: 'Last.' })).toBe('accepted')
-    expect((await chat.holds(2)).map(({ text }) => text.slice(0, 15))).toEqual(['Received: Hi.\n(', 'Received: Last.'])
+    const { chat, sent } = shared()
+    expect(await chat.say({ id: 'a', text: 'First.', to: 'once' })).toBe('accepted')
+    expect(await chat.say({ id: 'a', text: 'First.', to: 'once' })).toBe('duplicate')
+    expect(await chat.say({ id: 'a', text: 'Edited.', to: 'once' })).toBe('duplicate')
+    expect(await chat.say({ id: 'b', text: 'Last.', to: 'once' })).toBe('accepted')
+    await sent('Received: Last.')
+    const replies = chat.held.flatMap(({ to, text }) => (to === 'once' ? (/^Received: \w+/.exec(text) ?? []) : []))
+    expect(replies).toEqual(['Received: First', 'Received: Last'])
   })
 
   it('is distinct from a message with the same id on another channel', async () => {
-    const { chat } = await start({ 'chat-native': open, 'chat-none': open })
-    expect(await chat.say({ id: 'a' }, 'chat-native')).toBe('accepted')
-    expect(await chat.say({ id: 'a' }, 'chat-none')).toBe('accepted')
+    const { chat } = shared()
+    expect(await chat.say({ id: 'same' }, 'chat-native')).toBe('accepted')
+    expect(await chat.say({ id: 'same' }, 'chat-none')).toBe('accepted')
   })
 
   it('is ignored if it has no text', async () => {
-    const { chat } = await start({ 'chat-native': open })
+    const { chat } = shared()
     expect(await chat.say({ text: ' \n' })).toBe('ignored')
   })
 
@@ -145,12 +157,11 @@ describe('the last route', () => {
   const run = { message: 'hi', wakeMode: 'next-heartbeat' }
 
   it('is the default recipient of a webhook reply: channel, recipient, thread and route', async () => {
-    const { chat, post } = await start({ 'chat-native': open, 'chat-none': open })
+    const { chat, post, sent } = shared()
     await chat.say({ to: 'room 1', threadId: 't1', route: { n: 1 } }, 'chat-native')
     await chat.say({ to: 'room 2', threadId: 't2', route: { n: 2 } }, 'chat-none')
-    await chat.holds(2)
-    await post('/hooks/agent', run)
-    expect((await chat.holds(3))[2]).toMatchObject({
+    await post('/hooks/agent', { ...run, message: 'To the last one.' })
+    expect(await sent('To the last one.')).toMatchObject({
       channel: 'chat-none',
       to: 'room 2',
       threadId: 't2',
@@ -159,22 +170,20 @@ describe('the last route', () => {
   })
 
   it('is kept for each channel', async () => {
-    const { chat, post } = await start({ 'chat-native': open, 'chat-none': open })
+    const { chat, post, sent } = shared()
     await chat.say({ to: 'room 1' }, 'chat-native')
     await chat.say({ to: 'room 2' }, 'chat-none')
-    await chat.holds(2)
-    await post('/hooks/agent', { ...run, channel: 'chat-native' })
-    expect((await chat.holds(3))[2]).toMatchObject({ channel: 'chat-native', to: 'room 1' })
+    await post('/hooks/agent', { ...run, message: 'To this channel.', channel: 'chat-native' })
+    expect(await sent('To this channel.')).toMatchObject({ channel: 'chat-native', to: 'room 1' })
   })
 
   it('provides only the channel when the webhook names a recipient', async () => {
-    const { chat, post } = await start({ 'chat-native': open })
+    const { chat, post, sent } = shared()
     await chat.say({ to: 'room 1', threadId: 't1', route: { n: 1 } })
-    await chat.holds(1)
-    await post('/hooks/agent', { ...run, to: 'room 9' })
-    const sent = (await chat.holds(2))[1]!
-    expect(sent).toMatchObject({ channel: 'chat-native', to: 'room 9' })
-    expect([sent.threadId, sent.route]).toEqual([undefined, undefined])
+    await post('/hooks/agent', { ...run, message: 'To room 9.', to: 'room 9' })
+    const message = await sent('To room 9.')
+    expect(message).toMatchObject({ channel: 'chat-native', to: 'room 9' })
+    expect([message.threadId, message.route]).toEqual([undefined, undefined])
   })
 
   it('is not changed by senders that are not allowed', async () => {
