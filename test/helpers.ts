@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'vitest'
 import { readConfigFile } from '../core/config/file/read.ts'
@@ -72,8 +72,12 @@ export interface Answer {
 }
 
 /** Starts a gateway in this process on a free port. It is closed when the test ends, or the block that shares it. */
-export async function startGateway(changes: Document = {}, dir = temporaryFolder()): Promise<RunningGateway> {
-  const running = await openGateway(changes, dir)
+export const startGateway = (changes: Document = {}, dir = temporaryFolder()): Promise<RunningGateway> =>
+  startGatewayOn(writeConfig(dir, changes))
+
+/** Does the same with a configuration file as it is. A port replaces the one in the file. */
+export async function startGatewayOn(file: string, options: { port?: number } = {}): Promise<RunningGateway> {
+  const running = await openGateway(file, options)
   closeAtEnd(() => running.gateway.close())
   return running
 }
@@ -90,9 +94,10 @@ export function shareGateway(
   }
 }
 
-async function openGateway(changes: Document, dir: string): Promise<RunningGateway> {
+async function openGateway(file: string, { port }: { port?: number }): Promise<RunningGateway> {
   const logged: string[] = []
-  const document = readConfigFile(writeConfig(dir, changes))
+  const dir = dirname(file)
+  const document = readConfigFile(file)
   const extensions = await loadExtensions({ plugins: document.plugins, dir, log: collectingLog(logged, 'loader') })
   const resolved = resolveConfig(document, extensions)
   const { config } = resolved
@@ -101,6 +106,7 @@ async function openGateway(changes: Document, dir: string): Promise<RunningGatew
     config,
     dir,
     file: document.file,
+    port,
     extensions,
     env: {},
     redactor,

@@ -13,9 +13,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { temporaryFolder, writeConfig } from '../helpers.ts'
+import { type RunningGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
-import { get, post, start } from '../reliability/process.ts'
+import { share } from '../share.ts'
+import { silent, url } from '../store/acknowledging.ts'
+import { openStore } from '../store/open-store.ts'
 import { keys, openTerminal } from './terminal.ts'
 
 async function run(cwd: string, ...args: string[]) {
@@ -60,17 +62,32 @@ const linesOf = (text: string): Line[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line)
 
-const submit = (url: string, message: string) => post(url, ['agent', { message, wakeMode: 'next-heartbeat' }])
+const submit = ({ post }: RunningGateway, message: string) =>
+  post('/hooks/agent', { message, wakeMode: 'next-heartbeat' })
+
+/** Returns the folder of a stopped gateway. */
+async function leaveGateway(): Promise<string> {
+  const dir = temporaryFolder()
+  writeConfig(dir)
+  await (await openStore({ url, dir, log: silent })).close()
+  return dir
+}
+
+/** A backup, and what the command has printed. */
+const shared = share(async () => {
+  const dir = await leaveGateway()
+  return { archive: join(dir, 'a.tar.gz'), saved: await run(dir, 'backup', 'a.tar.gz', '--json') }
+})
 
 describe('svc-gateway backup and restore', () => {
   it('saves a gateway that accepts requests, and restores all that was accepted before, and every file', async () => {
     const [dir, other] = [temporaryFolder(), temporaryFolder()]
     fill(dir)
-    const { url, end } = await start(dir, config)
-    const before = await Promise.all(Array.from({ length: 20 }, (_, index) => submit(url, `job ${index}`)))
+    const gateway = await startGateway(config, dir)
+    const before = await Promise.all(Array.from({ length: 20 }, (_, index) => submit(gateway, `job ${index}`)))
     const [saved] = await Promise.all([
       run(dir, 'backup', 'gateway.tar.gz'),
-      ...Array.from({ length: 50 }, (_, index) => submit(url, `later ${index}`)),
+      ...Array.from({ length: 50 }, (_, index) => submit(gateway, `later ${index}`)),
     ])
     const archive = join(dir, 'gateway.tar.gz')
     expect(saved).toMatchObject({
@@ -82,7 +99,6 @@ describe('svc-gateway backup and restore', () => {
     })
     expect(statSync(archive).mode & 0o777).toBe(0o600)
     expect(readdirSync(dir).filter((name) => name.startsWith('.'))).toEqual([])
-    await end('SIGKILL')
 
     const restored = await run(other, 'restore', archive, '--config', 'gateway.json5')
     expect(restored).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Restored the backup of 20/) })
@@ -90,41 +106,40 @@ describe('svc-gateway backup and restore', () => {
     expect(readFileSync(join(other, 'state/workspaces/main/link.md'), 'utf8')).toBe('Water the plants.')
     expect(statSync(join(other, 'gateway.json5')).mode & 0o777).toBe(0o600)
     expect(statSync(join(other, 'state')).mode & 0o777).toBe(0o700)
-    const again = await start(other, config)
-    for (const { body } of before) expect(await get(again.url, `/runs/${body.runId}`)).toMatchObject({ status: 200 })
+    const again = await startGateway(config, other)
+    for (const { body } of before) expect(await again.get(`/runs/${body.runId}`)).toMatchObject({ status: 200 })
   })
 
   it('replaces an existing gateway only with --force, only when it is stopped, and keeps what was there', async () => {
     const dir = temporaryFolder()
     fill(dir)
-    const { url, end } = await start(dir, config)
+    const running = await startGateway(config, dir)
     expect((await run(dir, 'backup', 'a.tar.gz')).code).toBe(0)
-    const { body } = await submit(url, 'after the backup')
+    const { body } = await submit(running, 'after the backup')
     const refused = await run(dir, 'restore', 'a.tar.gz')
     expect(refused).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/already has .*state.*gateway\.json5\. Use --force to replace them; they are kept/),
     })
-    const running = await run(dir, 'restore', 'a.tar.gz', '--force')
-    expect(running).toMatchObject({ code: 1, stderr: expect.stringMatching(/is in use by process \d+; stop it first/) })
-    expect(await get(url, `/runs/${body.runId}`)).toMatchObject({ status: 200 })
-    await end('SIGTERM')
+    const inUse = `is in use by process ${process.pid}; stop it first`
+    const tooEarly = await run(dir, 'restore', 'a.tar.gz', '--force')
+    expect(tooEarly).toMatchObject({ code: 1, stderr: expect.stringContaining(inUse) })
+    expect(await running.get(`/runs/${body.runId}`)).toMatchObject({ status: 200 })
+    await running.gateway.close()
 
     expect(await run(dir, 'restore', 'a.tar.gz', '--force')).toMatchObject({ code: 0 })
     const kept = readdirSync(dir).filter((name) => name.includes('.before-restore-'))
     expect(kept.map((name) => name.replace(/\.before-.*/, ''))).toEqual(
       expect.arrayContaining(['gateway.json5', 'state', 'transforms']),
     )
-    const again = await start(dir, config)
-    expect(await get(again.url, `/runs/${body.runId}`)).toMatchObject({ status: 404 })
+    const again = await startGateway(config, dir)
+    expect(await again.get(`/runs/${body.runId}`)).toMatchObject({ status: 404 })
   })
 
   it('refuses a backup that is damaged, and changes nothing', async () => {
-    const [dir, other] = [temporaryFolder(), temporaryFolder()]
-    const { end } = await start(dir)
-    expect((await run(dir, 'backup', 'a.tar.gz')).code).toBe(0)
-    await end('SIGTERM')
-    const bytes = readFileSync(join(dir, 'a.tar.gz'))
+    const { archive } = shared()
+    const other = temporaryFolder()
+    const bytes = readFileSync(archive)
     writeFileSync(join(other, 'cut.tar.gz'), bytes.subarray(0, bytes.length / 2))
     writeFileSync(join(other, 'text.tar.gz'), 'not an archive')
     for (const name of ['cut.tar.gz', 'text.tar.gz']) {
@@ -135,9 +150,8 @@ describe('svc-gateway backup and restore', () => {
         stderr: expect.stringContaining('is damaged or is not a backup'),
       })
     }
-    const folder = join(dir, 'unpacked')
-    mkdirSync(folder)
-    execFileSync('tar', ['-xzf', join(dir, 'a.tar.gz'), '-C', folder])
+    const folder = temporaryFolder()
+    execFileSync('tar', ['-xzf', archive, '-C', folder])
     writeFileSync(join(folder, 'files', 'gateway.json5'), '{}')
     execFileSync('tar', ['-czf', join(other, 'changed.tar.gz'), '-C', folder, '.'])
     const changed = await run(other, 'restore', 'changed.tar.gz', '--config', 'gateway.json5')
@@ -149,16 +163,14 @@ describe('svc-gateway backup and restore', () => {
   })
 
   it('prints progress and results as JSON', async () => {
-    const [dir, other] = [temporaryFolder(), temporaryFolder()]
-    const { end } = await start(dir)
-    await end('SIGTERM')
-    const saved = await run(dir, 'backup', 'a.tar.gz', '--json')
+    const { archive, saved } = shared()
+    expect(saved).toMatchObject({ code: 0, stderr: '' })
     const steps = linesOf(saved.stdout).map(({ type, step }) => step ?? type)
     expect([...new Set(steps)]).toEqual(['store', 'files', 'archive', 'verify', 'result'])
-    const archive = join(dir, 'a.tar.gz')
     expect(linesOf(saved.stdout).at(-1)).toMatchObject({ file: archive, bytes: statSync(archive).size, outside: [] })
     for (const { done = 0, total = 0 } of linesOf(saved.stdout)) expect(done).toBeLessThanOrEqual(total)
 
+    const other = temporaryFolder()
     const restored = await run(other, 'restore', archive, '--config', 'gateway.json5', '--json')
     const file = join(other, 'gateway.json5')
     expect(restored).toMatchObject({ code: 0, stderr: '' })
@@ -166,9 +178,7 @@ describe('svc-gateway backup and restore', () => {
   })
 
   it('shows a bar in a terminal, and Ctrl-C leaves nothing behind', async () => {
-    const dir = temporaryFolder()
-    const { end } = await start(dir)
-    await end('SIGTERM')
+    const dir = await leaveGateway()
     writeFileSync(join(dir, 'state', 'large'), randomBytes(50_000_000))
     const before = readdirSync(dir).toSorted()
     const { see, press, ended } = openTerminal(dir, ['backup', 'a.tar.gz'])
@@ -180,15 +190,14 @@ describe('svc-gateway backup and restore', () => {
   })
 
   it('says why a backup is not possible', async () => {
-    const dir = temporaryFolder()
-    writeConfig(dir)
-    const never = await run(dir, 'backup', 'a.tar.gz')
+    const without = temporaryFolder()
+    writeConfig(without)
+    const never = await run(without, 'backup', 'a.tar.gz')
     expect(never).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^There is no store at \S+; the gateway has never/),
     })
-    const { end } = await start(dir)
-    await end('SIGTERM')
+    const dir = await leaveGateway()
     copyFileSync(join(dir, 'gateway.json5'), join(dir, 'a.tar.gz'))
     const existing = await run(dir, 'backup', 'a.tar.gz')
     expect(existing.stderr).toMatch(/a\.tar\.gz already exists; choose another name, or use --force to replace it\.\n$/)

@@ -3,30 +3,22 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { type AddressInfo, createServer as createSocketServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { ask, type Document, gatewayToken, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ask, gatewayToken, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
+import { share } from '../share.ts'
 import { run } from './command-line.ts'
+import { startReachable } from './reachable-gateway.ts'
 import { openTerminal } from './terminal.ts'
 
 const later = { wakeMode: 'next-heartbeat' }
 
-async function freePort(): Promise<number> {
-  const server = createSocketServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-/** Starts a gateway on a configured port. The commands run in its folder. */
-async function start(changes: Document = {}) {
+/** Starts a gateway. The commands run in its folder. */
+async function start() {
   const dir = temporaryFolder()
-  const port = await freePort()
   const mappings = [
     {
       ...later,
@@ -39,35 +31,27 @@ async function start(changes: Document = {}) {
     { ...later, id: 'news', action: 'wake', match: { path: 'news' }, textTemplate: '{{ text }}' },
   ]
   const agents = { defaults: { heartbeat: { every: 0 } } }
-  const file = writeConfig(dir, {
-    agents,
-    gateway: { port, auth: { token: gatewayToken } },
-    hooks: { mappings },
-    ...changes,
-  })
-  const gateway = await spawnGateway(file)
-  onTestFinished(async () => void (await gateway.end('SIGTERM')))
-  const send = async (path: string, body: unknown) =>
-    await ask(`${gateway.url}${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      headers: { authorization: `Bearer ${hookToken}` },
-    })
-  const get = async (path: string) =>
-    (await ask(gateway.url + path, { headers: { authorization: `Bearer ${gatewayToken}` } })).body
-  const requests = async (query = '') =>
-    (await get(`/api/requests?${query}`)).items as { id: string; replayOf?: string; status: string }[]
-  return { dir, file, gateway, send, get, requests, cli: (...args: string[]) => run(dir, args) }
+  const { url, post, get } = await startReachable(writeConfig(dir, { agents, hooks: { mappings } }))
+  const requests = async (query = ''): Promise<{ id: string; replayOf?: string; status: string }[]> =>
+    (await get(`/api/requests?${query}`)).body.items
+  /** Returns the id of the request. */
+  const send = async (path: string, body: unknown): Promise<string> => {
+    await post(path, body)
+    return (await requests())[0]!.id
+  }
+  return { dir, url, post, send, get, requests, cli: (...args: string[]) => run(dir, args) }
 }
+
+const shared = share(start)
 
 const lines = (text: string) => text.split('\n').filter(Boolean)
 
 describe('svc-gateway requests', () => {
   it('lists requests, newest first, filtered, and as JSON', async () => {
-    const { send, cli, requests } = await start()
-    await send('/hooks/mail', { from: 'ada', text: 'One.' })
-    await send('/hooks/wake', { text: 'Two.', mode: 'next-heartbeat' })
-    await send('/hooks/wake', { mode: 'next-heartbeat' })
+    const { post, cli, requests } = await start()
+    await post('/hooks/mail', { from: 'ada', text: 'One.' })
+    await post('/hooks/wake', { text: 'Two.', mode: 'next-heartbeat' })
+    await post('/hooks/wake', { mode: 'next-heartbeat' })
     await expect.poll(async () => (await requests()).length).toBe(3)
     const [bad, wake, mail] = await requests()
 
@@ -105,9 +89,8 @@ describe('svc-gateway requests', () => {
 
 describe('svc-gateway requests <request-id>', () => {
   it('shows the body, and what the agent reads, with control characters escaped', async () => {
-    const { send, cli, requests } = await start()
-    await send('/hooks/mail', { from: 'ada', text: 'One.\nTwo \u001b[31m.' })
-    const [{ id } = { id: '' }] = await requests()
+    const { send, cli } = shared()
+    const id = await send('/hooks/mail', { from: 'ada', text: 'One.\nTwo \u001b[31m.' })
     const { code, stdout } = await cli('requests', id)
     expect(code).toBe(0)
     expect(stdout).toContain(`  request   ${id}\n`)
@@ -132,9 +115,9 @@ describe('svc-gateway requests <request-id>', () => {
 
 describe('svc-gateway replay <request-id>', () => {
   it('shows a dry run with control characters escaped', async () => {
-    const { send, cli, requests } = await start()
-    await send('/hooks/mail', { from: 'ada', text: 'Hello\u001b[2J\nYou.' })
-    const id = (await requests())[0]!.id
+    const { send, cli, requests } = shared()
+    const id = await send('/hooks/mail', { from: 'ada', text: 'Hello\u001b[2J\nYou.' })
+    const before = await requests()
     const { code, stdout, stderr } = await cli('replay', id, '--dry-run')
     expect([code, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
@@ -146,16 +129,15 @@ describe('svc-gateway replay <request-id>', () => {
     )
     expect(stdout).toMatch(/ {4}\| <<<OUTSIDE TEXT \w+>>>\n[^]* {4}\| Hello\\u001b\[2J\n {4}\| You\.\n/)
     expect(stdout).toMatch(/\nNothing was started\.\n$/)
-    expect(await requests()).toHaveLength(1)
+    expect(await requests()).toEqual(before)
   })
 
   it('replays a request, also with another body or mapping', async () => {
-    const { dir, send, cli, get, requests } = await start()
-    await send('/hooks/mail', { from: 'ada', text: 'Hello' })
-    const id = (await requests())[0]!.id
+    const { dir, send, cli, get } = shared()
+    const id = await send('/hooks/mail', { from: 'ada', text: 'Hello' })
     const again = await cli('replay', id)
     const [, requestId, runId] = /^replayed as (\S+): run (\S+)\n$/.exec(again.stdout) ?? []
-    expect(await get(`/api/requests/${requestId}`)).toMatchObject({ replayOf: id, runIds: [runId] })
+    expect((await get(`/api/requests/${requestId}`)).body).toMatchObject({ replayOf: id, runIds: [runId] })
 
     writeFileSync(join(dir, 'body.json'), '{ "from": "eve", "text": "Edited" }')
     const edited = JSON.parse((await cli('replay', id, '--body', 'body.json', '--json')).stdout) as object
@@ -194,14 +176,16 @@ describe('svc-gateway replay with a filter', () => {
   /** Sends this many requests of mail; the last one is rejected. */
   async function startWithMail(texts: readonly string[]) {
     const started = await start()
-    for (const text of texts) await started.send('/hooks/mail', { from: 'ada', text })
-    await started.send('/hooks/mail', { from: 'ada' })
-    await expect.poll(async () => (await started.requests('status=rejected')).length).toBe(1)
+    for (const text of texts) await started.post('/hooks/mail', { from: 'ada', text })
+    await started.post('/hooks/mail', { from: 'ada' })
+    await vi.waitUntil(async () => (await started.requests('status=rejected')).length === 1, 10_000)
     return { ...started, ids: (await started.requests()).map(({ id }) => id).toReversed() }
   }
 
-  it('does a dry run first, replays with --yes, oldest first, and not twice', async () => {
-    const { cli, requests, ids } = await startWithMail(['One.', 'Two.'])
+  const withMail = share(() => startWithMail(['One.', 'Two.']))
+
+  it('does a dry run first, and prints the same as JSON', async () => {
+    const { cli, requests, ids } = withMail()
     const [one, two, bad] = ids
     const dry = await cli('replay', '--hook', 'mail', '--since', '1h')
     expect(dry).toMatchObject({
@@ -213,8 +197,29 @@ describe('svc-gateway replay with a filter', () => {
       `${two} would become agent main agent:main:hook:mail:ada`,
       expect.stringMatching(`^${bad} rejected: The hook makes no valid action of this payload: message is required`),
     ])
+    const { stdout } = await cli('replay', '--since', '1h', '--dry-run', '--json')
+    expect(lines(stdout).map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { request: one, ok: true, dryRun: true, mapping: 'mail' },
+      { request: two, ok: true, dryRun: true, mapping: 'mail' },
+      { request: bad, ok: false, error: { type: 'invalid_request' } },
+    ])
     expect(await requests()).toHaveLength(3)
+  })
 
+  it('starts nothing if too many requests match, or none', async () => {
+    const { cli, requests } = withMail()
+    expect(await cli('replay', '--hook', 'mail', '--limit', '2')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'More than 2 requests match; narrow the filter, or raise --limit.\n',
+    })
+    expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'No request matches.\n' })
+    expect(await requests()).toHaveLength(3)
+  })
+
+  it('replays with --yes, oldest first, and not twice', async () => {
+    const { cli, requests, ids } = await startWithMail(['One.', 'Two.'])
+    const [one, two] = ids
     const real = await cli('replay', '--hook', 'mail', '--status', 'accepted', '--yes', '--rate', '1000')
     expect(real).toMatchObject({ code: 0, stderr: '2 of 2 were replayed.\n' })
     expect(lines(real.stdout)[2]).toMatch(new RegExp(`^${one} .* replayed as \\S+: run \\S+$`))
@@ -225,25 +230,6 @@ describe('svc-gateway replay with a filter', () => {
     expect(await cli('replay', '--hook', 'mail', '--status', 'accepted', '--again', '--dry-run')).toMatchObject({
       stderr: 'Nothing was started: 2 of 2 would be replayed. Add --yes to replay them.\n',
     })
-  })
-
-  it('prints the same as JSON', async () => {
-    const { cli, ids } = await startWithMail(['One.'])
-    const { stdout } = await cli('replay', '--since', '1h', '--dry-run', '--json')
-    expect(lines(stdout).map((line) => JSON.parse(line) as unknown)).toMatchObject([
-      { request: ids[0], ok: true, dryRun: true, mapping: 'mail' },
-      { request: ids[1], ok: false, error: { type: 'invalid_request' } },
-    ])
-  })
-
-  it('starts nothing if too many requests match, or none', async () => {
-    const { cli } = await startWithMail(['One.', 'Two.'])
-    expect(await cli('replay', '--hook', 'mail', '--limit', '2')).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: 'More than 2 requests match; narrow the filter, or raise --limit.\n',
-    })
-    expect(await cli('replay', '--hook', 'nothing')).toMatchObject({ code: 1, stderr: 'No request matches.\n' })
   })
 
   it('shows a bar below the requests in a terminal', async () => {
@@ -286,15 +272,15 @@ describe('svc-gateway replay with a filter', () => {
 
 describe('a command that calls the gateway', () => {
   it('reports a missing gateway, a rejected credential and a foreign server', async () => {
-    const { dir, gateway } = await start()
+    const { url, cli } = shared()
     const other = createServer((_request, response) => void response.end('hello')).listen(0, '127.0.0.1')
     await once(other, 'listening')
     onTestFinished(() => void other.close())
     const strange = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
-    const nobody = `http://127.0.0.1:${await freePort()}`
+    const nobody = 'http://127.0.0.1:2'
     const env = { SVC_GATEWAY_TOKEN: 'another token' }
     const elsewhere = temporaryFolder()
-    const at = (url: string) => run(dir, ['requests', '--url', url])
+    const at = (address: string) => cli('requests', '--url', address)
     expect(await at(nobody)).toEqual({
       code: 2,
       stdout: '',
@@ -309,39 +295,38 @@ describe('a command that calls the gateway', () => {
       code: 1,
       stderr: expect.stringContaining('It must be an address such as http://127.0.0.1:18789.'),
     })
-    expect(await run(elsewhere, ['requests', '--url', gateway.url], { env })).toEqual({
+    expect(await run(elsewhere, ['requests', '--url', url], { env })).toEqual({
       code: 1,
       stdout: '',
       stderr:
-        `The gateway at ${gateway.url} rejects the credential from the environment; give its ` +
+        `The gateway at ${url} rejects the credential from the environment; give its ` +
         `configuration file with --config.\n`,
     })
     expect(
-      await run(elsewhere, ['requests', '--url', `${gateway.url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } }),
+      await run(elsewhere, ['requests', '--url', `${url}/`], { env: { SVC_GATEWAY_TOKEN: gatewayToken } }),
     ).toMatchObject({ code: 0 })
-    expect(await run(dir, ['replay', 'nothing'])).toMatchObject({
+    expect(await cli('replay', 'nothing')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^There is no request.*\n$/),
     })
   })
 
-  it.each([
-    ['0', {}],
-    ['the one of --port', { gateway: { port: 1, auth: { token: gatewayToken } } }],
-  ])('finds the gateway at the port that it listens on: %s', async (_port, changes) => {
+  it('finds the gateway at the port that it listens on, which --port has set', async () => {
     const dir = temporaryFolder()
-    const file = writeConfig(dir, changes)
-    const gateway = await spawnGateway(file, { args: ['--port', '0'] })
+    const configurePort = (port: number) => writeConfig(dir, { gateway: { port, auth: { token: gatewayToken } } })
+    const gateway = await spawnGateway(configurePort(1), { args: ['--port', '0'] })
     onTestFinished(async () => void (await gateway.end('SIGKILL')))
     await ask(`${gateway.url}/hooks/wake`, {
       method: 'POST',
       body: '{"text":"x"}',
       headers: { authorization: `Bearer ${hookToken}` },
     })
-    expect(await run(dir, ['requests'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake'), stderr: '' })
-    // The configuration has a new port, which takes effect at the next start.
-    writeConfig(dir, { gateway: { port: 2, auth: { token: gatewayToken } } })
-    expect(await run(dir, ['requests'])).toMatchObject({ code: 0, stdout: expect.stringContaining('wake') })
+    // A new port takes effect at the next start.
+    for (const port of [1, 0, 2]) {
+      configurePort(port)
+      const found = await run(dir, ['requests'])
+      expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining('wake'), stderr: '' })
+    }
     await gateway.end('SIGKILL')
     // A program that took over the port of a crashed gateway must not receive the credential.
     expect(await run(dir, ['requests'])).toMatchObject({
