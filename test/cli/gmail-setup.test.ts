@@ -1,9 +1,8 @@
 // The command `gmail setup` against a double of Google: what it creates, writes and prints, and what it refuses.
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   account,
@@ -14,8 +13,10 @@ import {
   subscription,
   topic,
 } from '../doubles/gmail/gmail.ts'
-import { spawnGateway, temporaryFolder } from '../helpers.ts'
+import { gatewayToken, temporaryFolder } from '../helpers.ts'
 import { program } from '../program.ts'
+import { run as runCommand } from './command-line.ts'
+import { startReachable } from './reachable-gateway.ts'
 
 const client = { installed: { client_id: 'c', client_secret: 'secret-of-the-client', project_id: 'p' } }
 
@@ -35,7 +36,7 @@ const textOf = ({ urls }: GmailDouble): string => `{
   gateway: {
     port: 0,
     publicUrl: 'https://gateway.example.com',
-    auth: { token: 'gateway-token-0123456789-0123456789' },
+    auth: { token: '${gatewayToken}' },
   },
   hooks: {
     enabled: true,
@@ -72,8 +73,11 @@ const asInDocs = (line: string, config: string): string =>
     .replace('projects/p/', 'projects/my-project/')
     .replace(config, '/home/ada/.svc-gateway/gateway.json5')
 
-const listJobs = async (config: string): Promise<string> =>
-  (await promisify(execFile)(process.execPath, [program, 'presets', 'list', '--config', config])).stdout
+/** Starts a gateway on the configuration that the command has written, and waits until it is connected to Gmail. */
+async function startConnected(config: string): Promise<void> {
+  const { get } = await startReachable(config)
+  await vi.waitUntil(async () => (await get('/api/extensions')).body.jobs[0]?.state === 'connected', 15_000)
+}
 
 describe('gmail setup', () => {
   it('gets access in the browser, stores the credentials privately, and keeps the rest of the file', async () => {
@@ -88,12 +92,8 @@ describe('gmail setup', () => {
     expect(written).toContain("presets: ['gmail']")
     expect(written).toContain(`account: '${account}', credentials: 'gmail-credentials.json'`)
     for (const kept of ['// Tokens.', '// for senders', '/authorize']) expect(written).toContain(kept)
-    const gateway = await spawnGateway(config)
-    try {
-      await vi.waitFor(async () => expect(await listJobs(config)).toMatch(/^gmail +connected +20/), 15_000)
-    } finally {
-      await gateway.end('SIGTERM')
-    }
+    await startConnected(config)
+    expect((await runCommand(dir, ['presets', 'list'])).stdout).toMatch(/^gmail +connected +20/)
     for (const secret of [refreshToken, client.installed.client_secret]) {
       expect(text).not.toContain(secret)
       expect(written).not.toContain(secret)
@@ -116,9 +116,7 @@ describe('gmail setup', () => {
     expect((await run(config, '--account', account, '--mode', 'pull', '--project', 'p')).text).toContain(
       `gcloud pubsub subscriptions add-iam-policy-binding ${subscription}-pull --member=user:${account}`,
     )
-    const gateway = await spawnGateway(config)
-    onTestFinished(() => void gateway.end('SIGKILL'))
-    await vi.waitFor(async () => expect(await listJobs(config)).toContain('connected'), 15_000)
+    await startConnected(config)
     gmail.addMail()
     gmail.pubsub.publish()
     await vi.waitFor(() => expect(gmail.pubsub.unacknowledged).toBe(0), 15_000)
@@ -143,8 +141,9 @@ describe('gmail setup', () => {
     const other = await run(config, '--account', 'eve@example.com', '--client', join(dir, 'client.json'))
     expect(other.text).toContain(`The credentials belong to ${account}, not to eve@example.com`)
     expect(readFileSync(join(dir, 'gmail-credentials.json'), 'utf8')).toBe('the earlier credentials')
-    await run(config, '--account', account, '--client', join(dir, 'client.json'))
-    writeFileSync(config, before)
+    const { client_id, client_secret } = client.installed
+    const credentials = { type: 'authorized_user', client_id, client_secret, refresh_token: refreshToken }
+    writeFileSync(join(dir, 'gmail-credentials.json'), JSON.stringify(credentials))
     gmail.tokens.isRevoked = true
     const revoked = await run(config, '--account', account)
     expect(revoked.text).toContain('invalid_grant')

@@ -1,11 +1,14 @@
 // TLS to the PostgreSQL database, and the ways to give its password: what is accepted, and how a start is refused.
 import { writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { run } from '../../cli/command-line.ts'
-import { spawnGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
+import { spawnGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 import { query } from '../../postgres.ts'
 import { closeAtEnd, share } from '../../share.ts'
+import { silent } from '../acknowledging.ts'
+import { openStore } from '../open-store.ts'
 import { authority, client, otherAuthority, startTlsServer } from './tls-server.ts'
 
 const server = share(async () => {
@@ -25,43 +28,47 @@ function urlOf(parameters: string, { host = 'localhost', password = true } = {})
 const verified = `sslmode=verify-full&sslrootcert=${authority}`
 const passwordOf = () => new URL(server().url).password
 
-interface StartOptions {
-  env?: NodeJS.ProcessEnv
-  /** Beside the configuration, by name. */
-  files?: Record<string, string>
-}
-
-async function start(storageUrl: unknown, { env = {}, files = {} }: StartOptions = {}) {
-  const file = writeConfig(temporaryFolder(), { storage: { url: storageUrl } })
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dirname(file), name), text, { mode: 0o600 })
-  const gateway = await spawnGateway(file, { env })
-  closeAtEnd(() => gateway.end('SIGKILL'))
+/** Starts a gateway as a process of its own, which reads PGPASSWORD and prints what it does. */
+async function spawnOn(storageUrl: string, env: NodeJS.ProcessEnv = {}) {
+  const gateway = await spawnGateway(writeConfig(temporaryFolder(), { storage: { url: storageUrl } }), { env })
+  onTestFinished(async () => void (await gateway.end('SIGKILL')))
   return gateway
 }
 
 const isEncrypted = `SELECT bool_and(ssl) AS yes FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
   WHERE application_name = 'svc-gateway'`
 
+const expectEncrypted = async () =>
+  expect(await query(urlOf('sslmode=require&uselibpqcompat=true'), isEncrypted)).toEqual([{ yes: true }])
+
 describe('a gateway whose database accepts only TLS', () => {
   it.each([
     ['sslmode=require', 'sslmode=require', 'localhost'],
     ['sslmode=verify-ca, also with another host', `sslmode=verify-ca&sslrootcert=${authority}`, '127.0.0.1'],
-    ['sslmode=verify-full', verified, 'localhost'],
   ])('encrypts its connections with %s', async (_mode, parameters, host) => {
-    const gateway = await start(urlOf(parameters, { host }))
+    const { get, logged } = await startGateway({ storage: { url: urlOf(parameters, { host }) } })
+    expect((await get('/readyz')).status).toBe(200)
+    await expectEncrypted()
+    expect(logged.filter((line) => line.includes(passwordOf()))).toEqual([])
+  })
+
+  it('encrypts its connections with sslmode=verify-full, and prints no password', async () => {
+    const gateway = await spawnOn(urlOf(verified))
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
-    expect(await query(urlOf('sslmode=require&uselibpqcompat=true'), isEncrypted)).toEqual([{ yes: true }])
-    expect([...gateway.output, ...gateway.log].filter((line) => line.includes(passwordOf()))).toEqual([])
+    await expectEncrypted()
     await gateway.end('SIGTERM')
+    expect([...gateway.output, ...gateway.log].filter((line) => line.includes(passwordOf()))).toEqual([])
   })
 
   it('reads the URL with its password from a file', async () => {
-    const gateway = await start({ file: 'database-url' }, { files: { 'database-url': `${urlOf(verified)}\n` } })
-    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
+    const dir = temporaryFolder()
+    writeFileSync(join(dir, 'database-url'), `${urlOf(verified)}\n`, { mode: 0o600 })
+    const { get } = await startGateway({ storage: { url: { file: 'database-url' } } }, dir)
+    expect((await get('/readyz')).status).toBe(200)
   })
 
   it('takes the password from PGPASSWORD', async () => {
-    const gateway = await start(urlOf(verified, { password: false }), { env: { PGPASSWORD: passwordOf() } })
+    const gateway = await spawnOn(urlOf(verified, { password: false }), { PGPASSWORD: passwordOf() })
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
   })
 
@@ -69,12 +76,14 @@ describe('a gateway whose database accepts only TLS', () => {
     await query(urlOf(verified), 'CREATE DATABASE certified')
     const url = new URL(urlOf(`${verified}&sslcert=${client.certificate}&sslkey=${client.key}`, { password: false }))
     url.pathname = '/certified'
-    const gateway = await start(url.href)
-    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200)
+    const { get } = await startGateway({ storage: { url: url.href } })
+    expect((await get('/readyz')).status).toBe(200)
   })
 })
 
-describe('a start is refused, with one sentence,', () => {
+describe('the database is refused, with one sentence,', () => {
+  const sentences = /^The PostgreSQL database of storage\.url cannot be used: .+\.$/
+
   const unknownAuthority =
     "its certificate is not signed by a known authority; name the authority's file with sslrootcert in the URL."
 
@@ -120,12 +129,24 @@ describe('a start is refused, with one sentence,', () => {
       'sslkey is not the key of sslcert; correct the paths in the URL.',
     ],
   ])('%s', async (...[, parameters, options, sentence]) => {
+    const url = urlOf(parameters, options)
+    const refused = await openStore({ url, dir: temporaryFolder(), log: silent }).catch((error: Error) => error)
+    const { message } = refused as Error
+    expect(message).toMatch(sentences)
+    expect(message).toMatch(sentence)
+    expect(inspect(refused, { depth: 9 })).not.toContain(passwordOf())
+  })
+
+  it('which is all that a start prints', async () => {
     const dir = temporaryFolder()
-    const config = writeConfig(dir, { storage: { url: urlOf(parameters, options) }, log: { level: 'silent' } })
-    const { code, stdout, stderr } = await run(dir, ['start', '--config', config])
-    expect([code, stdout]).toEqual([1, ''])
-    expect(stderr).toMatch(/^The PostgreSQL database of storage\.url cannot be used: .+\.\n$/)
-    expect(stderr.trim()).toMatch(sentence)
+    writeConfig(dir, { storage: { url: urlOf('sslmode=verify-full') }, log: { level: 'silent' } })
+    const { code, stdout, stderr } = await run(dir, ['start'])
+    expect({ code, stdout, sentence: stderr.trimEnd() }).toEqual({
+      code: 1,
+      stdout: '',
+      sentence: expect.stringMatching(sentences),
+    })
+    expect(stderr).toContain(unknownAuthority)
     expect(stderr).not.toContain(passwordOf())
   })
 })
