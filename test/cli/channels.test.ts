@@ -5,65 +5,65 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { gatewayToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
+import { share } from '../share.ts'
 import { run } from './command-line.ts'
+import { startReachable } from './reachable-gateway.ts'
 
 const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
+
+const writePhone = (token: string) =>
+  writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token } } })
+
+async function startPhone(token: string) {
+  const config = writePhone(token)
+  return { config, ...(await startReachable(config)) }
+}
+
+const holding = share(() => startPhone('hold-the-login'))
 
 it.each([
   { options: [], expected: /^█+\n/ },
   { options: ['--json'], expected: /^\{"type":"code","qr":"code-one-secret"\}\n$/ },
 ])('Ctrl-C in channels login $options ends the login on the gateway', async ({ options, expected }) => {
-  const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'hold-the-login' } } })
-  const gateway = await spawnGateway(config)
-  try {
-    const login = spawn(process.execPath, [program, 'channels', 'login', 'mobile', '--config', config, ...options])
-    let shown = ''
-    login.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
-    await once(login.stdout, 'data')
-    login.kill('SIGINT')
-    const [ended] = await Promise.all([once(login, 'exit'), once(login.stderr, 'data')])
-    expect(ended).toEqual([1, null])
-    expect(shown).toMatch(expected)
-    const response = await fetch(`${gateway.url}/api/channels/phone/login`, {
-      headers: { authorization: `Bearer ${gatewayToken}` },
-    })
-    expect(await response.json()).toMatchObject({ status: 'failed', reason: expect.stringContaining('ended') })
-  } finally {
-    await gateway.end('SIGTERM')
-  }
+  const { config, get } = holding()
+  const login = spawn(process.execPath, [program, 'channels', 'login', 'mobile', '--config', config, ...options])
+  let shown = ''
+  login.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text))
+  await once(login.stdout, 'data')
+  login.kill('SIGINT')
+  const [ended] = await Promise.all([once(login, 'exit'), once(login.stderr, 'data')])
+  expect(ended).toEqual([1, null])
+  expect(shown).toMatch(expected)
+  const { body } = await get('/api/channels/phone/login')
+  expect(body).toMatchObject({ status: 'failed', reason: expect.stringContaining('ended') })
 })
 
 it('channels login and logout print JSON lines with --json', async () => {
-  const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'any' } } })
-  const gateway = await spawnGateway(config)
+  const { config } = await startPhone('any')
   const channels = (...args: string[]) => run(dirname(config), ['channels', ...args, '--config', config, '--json'])
-  try {
-    const login = await channels('login', 'phone')
-    expect(login).toMatchObject({ code: 0, stderr: '' })
-    const lines = login.stdout.trimEnd().split('\n')
-    const printed = lines.map((line) => JSON.parse(line) as { qr?: string })
-    const codes = printed.slice(0, -1)
-    expect(codes[0]).toEqual({ type: 'code', qr: 'code-one-secret' })
-    expect(new Set(codes.map(({ qr }) => qr)).size).toBe(codes.length)
-    expect(printed.at(-1)).toEqual({ type: 'result', ok: true, account: 'default', status: 'linked' })
-    const logout = await channels('logout', 'phone')
-    expect({ ...logout, stdout: JSON.parse(logout.stdout) as unknown }).toEqual({
-      code: 0,
-      stdout: { ok: true },
-      stderr: '',
-    })
-    const needless = { code: 1, stdout: '', stderr: 'The channel "console" needs no login.\n' }
-    expect(await channels('login', 'console')).toEqual(needless)
-    expect(await channels('logout', 'console')).toEqual(needless)
-  } finally {
-    await gateway.end('SIGTERM')
-  }
+  const login = await channels('login', 'phone')
+  expect(login).toMatchObject({ code: 0, stderr: '' })
+  const lines = login.stdout.trimEnd().split('\n')
+  const printed = lines.map((line) => JSON.parse(line) as { qr?: string })
+  const codes = printed.slice(0, -1)
+  expect(codes[0]).toEqual({ type: 'code', qr: 'code-one-secret' })
+  expect(new Set(codes.map(({ qr }) => qr)).size).toBe(codes.length)
+  expect(printed.at(-1)).toEqual({ type: 'result', ok: true, account: 'default', status: 'linked' })
+  const logout = await channels('logout', 'phone')
+  expect({ ...logout, stdout: JSON.parse(logout.stdout) as unknown }).toEqual({
+    code: 0,
+    stdout: { ok: true },
+    stderr: '',
+  })
+  const needless = { code: 1, stdout: '', stderr: 'The channel "console" needs no login.\n' }
+  expect(await channels('login', 'console')).toEqual(needless)
+  expect(await channels('logout', 'console')).toEqual(needless)
 })
 
 it('channels lists, links and unlinks an account, and no code is logged', async () => {
-  const config = writeConfig(temporaryFolder(), { plugins: [phone], channels: { phone: { token: 'log-the-codes' } } })
+  const config = writePhone('log-the-codes')
   const gateway = await spawnGateway(config)
   const channels = async (...args: string[]) => {
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'channels', ...args, '--config', config])

@@ -6,7 +6,7 @@ import JSON5 from 'json5'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openTelegram } from '../doubles/telegram.ts'
 import { startModel } from '../doubles/model.ts'
-import { ask, spawnGateway, temporaryFolder } from '../helpers.ts'
+import { startGatewayOn, temporaryFolder } from '../helpers.ts'
 import { program } from '../program.ts'
 
 const hookToken = 'dedicated-hook-token-0123456789'
@@ -27,15 +27,11 @@ async function importText(text: string, files: Record<string, string> = {}, opti
   return { dir, file, args, ...(await done.promise) }
 }
 
+/** Starts a gateway on what was imported. */
 async function start(file: string) {
-  const gateway = await spawnGateway(file, { args: ['--port', '0'] })
-  onTestFinished(async () => void (await gateway.end('SIGKILL')))
+  const { post } = await startGatewayOn(file, { port: 0 })
   return (path: string, body: object, headers: Record<string, string> = {}) =>
-    ask(`${gateway.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${hookToken}`, ...headers },
-      body: JSON.stringify(body),
-    })
+    post(path, body, { authorization: `Bearer ${hookToken}`, ...headers })
 }
 
 const read = (file: string) => JSON5.parse<Record<string, never>>(readFileSync(file, 'utf8'))

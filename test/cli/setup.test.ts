@@ -10,9 +10,10 @@ import { startGoogle } from '../doubles/google.ts'
 import { startOpenAiChat } from '../doubles/openai.ts'
 import { openTelegram } from '../doubles/telegram.ts'
 import type { Wire } from '../doubles/wire.ts'
-import { spawnGateway, temporaryFolder } from '../helpers.ts'
+import { temporaryFolder } from '../helpers.ts'
 import { program } from '../program.ts'
 import { run } from './command-line.ts'
+import { startReachable } from './reachable-gateway.ts'
 
 const key = 'sk-setup-key-0123456789abcdef'
 
@@ -82,7 +83,7 @@ describe('svc-gateway setup with options', () => {
     const [server, folder] = [await startServer(startOpenAiChat), temporaryFolder()]
     const args = ['--model', 'double/m', '--base-url', `${server.url}/v1`, '--port', '0', '--json']
     const { next } = JSON.parse((await run(folder, ['setup', ...args])).stdout) as { next: Record<string, string> }
-    const gateway = await spawnGateway(join(folder, 'gateway.json5'))
+    await startReachable(join(folder, 'gateway.json5'))
     const inShell = async (command = '') =>
       await promisify(execFile)('sh', ['-c', command.replace('npm start --', `'${process.execPath}' '${program}'`)])
     expect((await inShell(next['check'])).stdout).toBe('ok\n')
@@ -90,7 +91,6 @@ describe('svc-gateway setup with options', () => {
       status: 'succeeded',
       reply: 'Hello there.',
     })
-    expect(await gateway.end('SIGTERM')).toBe(0)
   })
 
   it.each([
@@ -156,8 +156,8 @@ export default defineChannel({ name: 'pager', description: 'Pages.', limits: { m
 
   it('keeps the file that --force replaces', async () => {
     const folder = temporaryFolder()
-    await run(folder, ['setup', '--port', '1111'])
-    const before = read(folder)
+    const before = '{ gateway: { port: 1111 } }'
+    writeFileSync(join(folder, 'gateway.json5'), before, { mode: 0o600 })
     expect((await run(folder, ['setup', '--force', '--port', '2222'])).stdout).toMatch(/^Kept the old file as /)
     const [, kept = ''] = written(folder)
     expect(kept).toMatch(/^gateway\.json5\.before-setup-\d{8}T\d{6}Z$/)

@@ -5,9 +5,9 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import { newDelivery, newEvent, newSchedule } from '../contracts/store-samples.ts'
 import { type ModelServer, messagesOf, startModel } from '../doubles/model.ts'
-import { type Document, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { type Document, spawnGateway, startGateway, startGatewayOn, temporaryFolder, writeConfig } from '../helpers.ts'
 import { createDatabase, query } from '../postgres.ts'
-import { ended, get, post } from '../reliability/process.ts'
+import { ended, post } from '../reliability/process.ts'
 import { silent } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
 import { type Done, run } from './command-line.ts'
@@ -32,10 +32,10 @@ async function withStore(dir: string, work: (store: Store) => Promise<unknown>):
 
 const migrate = (dir: string, ...args: string[]): Promise<Done> => run(dir, ['store', 'migrate', ...args])
 
-async function startOn(file: string) {
-  const gateway = await spawnGateway(file)
-  onTestFinished(async () => void (await gateway.end('SIGKILL')))
-  return gateway
+/** Leaves the store of a gateway, with one event. */
+async function leaveEvent(dir: string): Promise<void> {
+  writeConfig(dir)
+  await withStore(dir, (store) => store.accept({ at: Date.now(), events: [newEvent()] }))
 }
 
 const task = (message: string, changes: Document = {}) => ({
@@ -59,16 +59,16 @@ async function leaveWork(dir: string, model: ModelServer): Promise<{ file: strin
     log: { level: 'error' },
   })
   writeFileSync(file, readFileSync(file, 'utf8').replace('{', '{ // a comment that stays'))
-  const gateway = await startOn(file)
+  const { gateway, url } = await startGatewayOn(file)
   model.script({ text: 'Noted: blue.' }, { hang: true })
   const once = { 'idempotency-key': 'once' }
-  const first = await post(gateway.url, ['agent', task('The colour is blue.'), { ...once, prefer: 'wait=20' }])
+  const first = await post(url, ['agent', task('The colour is blue.'), { ...once, prefer: 'wait=20' }])
   expect(first.body.status).toBe('succeeded')
-  await post(gateway.url, ['agent', task('hangs')])
+  await post(url, ['agent', task('hangs')])
   await model.request(1)
-  const queued = await post(gateway.url, ['agent', task('Which colour is it?')])
-  await post(gateway.url, ['wake', { text: 'The roof leaks.', mode: 'next-heartbeat' }])
-  await gateway.end('SIGTERM')
+  const queued = await post(url, ['agent', task('Which colour is it?')])
+  await post(url, ['wake', { text: 'The roof leaks.', mode: 'next-heartbeat' }])
+  await gateway.close()
   await withStore(dir, async (store) => {
     const route = { sessionKey: 'agent:main:main', agentId: 'main', channel: 'console', accountId: 'default' }
     await store.accept({
@@ -104,7 +104,7 @@ describe('svc-gateway store migrate', () => {
     ])
 
     model.otherwise({ text: 'It is done.' })
-    const copy = await startOn(file)
+    const copy = await startGatewayOn(file)
     expect(await ended(copy.url, queued)).toMatchObject({ status: 'succeeded' })
     const asked = model.requests.find((request) => messagesOf(request).at(-1)?.content.includes('Which colour'))
     expect(JSON.stringify(asked && messagesOf(asked))).toContain('Noted: blue.')
@@ -114,26 +114,25 @@ describe('svc-gateway store migrate', () => {
     await post(copy.url, ['wake', { text: 'And the cellar is wet.' }])
     const texts = () => model.requests.map((request) => messagesOf(request).at(-1)?.content)
     await expect.poll(texts).toContainEqual(expect.stringContaining('The roof leaks.'))
-    await copy.end('SIGTERM')
+    await copy.gateway.close()
 
     const back = await migrate(dir, '--to', 'sqlite:state/back.db', '--write-config')
     expect(back.code).toBe(0)
     expect(readFileSync(file, 'utf8')).toContain(`url: 'sqlite:state/back.db'`)
-    const old = await startOn(file)
-    expect((await get(old.url, `/runs/${queued}`)).body.status).toBe('succeeded')
+    const old = await startGatewayOn(file)
+    expect((await old.get(`/runs/${queued}`)).body.status).toBe('succeeded')
     const third = await post(old.url, ['agent', task('The colour is blue.'), { 'idempotency-key': 'once' }])
     expect(third.body).toMatchObject({ runId: first })
     const next = await post(old.url, ['agent', task('More?'), { prefer: 'wait=20' }])
     expect(next.body.status).toBe('succeeded')
-    await old.end('SIGTERM')
 
     expect([there, back].flatMap(Object.values).join('')).not.toContain(passwordOf(url))
   })
 
   it('counts with --dry-run while the gateway runs, and writes nothing', async () => {
     const [dir, url] = [temporaryFolder(), await newDatabase()]
-    const gateway = await startOn(writeConfig(dir))
-    await post(gateway.url, ['wake', { text: 'Hi', mode: 'next-heartbeat' }])
+    const gateway = await startGateway({}, dir)
+    await gateway.post('/hooks/wake', { text: 'Hi', mode: 'next-heartbeat' })
     const counted = await migrate(dir, '--to', url, '--dry-run')
     expect(counted).toMatchObject({ code: 0, stderr: '' })
     expect(counted.stdout).toMatch(/^event +1\n/)
@@ -145,16 +144,17 @@ describe('svc-gateway store migrate', () => {
 describe('a migration that is not possible', () => {
   it('is refused while a gateway runs on the source', async () => {
     const [dir, url] = [temporaryFolder(), await newDatabase()]
-    const gateway = await startOn(writeConfig(dir))
+    const { gateway } = await startGateway({}, dir)
     expect(await migrate(dir, '--to', url)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        new RegExp(`is in use by process ${gateway.process.pid}; stop the gateway, and run the command again\\.\n$`),
+        new RegExp(`is in use by process ${process.pid}; stop the gateway, and run the command again\\.\n$`),
       ),
     })
-    await gateway.end('SIGTERM')
-    const shared = await startOn(writeConfig(dir, { storage: { url } }))
+    await gateway.close()
+    const shared = await spawnGateway(writeConfig(dir, { storage: { url } }))
+    onTestFinished(async () => void (await shared.end('SIGKILL')))
     expect(shared.output.join()).toContain('all other state is in the PostgreSQL database of storage.url.')
     expect([...shared.output, ...shared.log].join()).not.toContain(passwordOf(url))
     await expect.poll(() => query(url, 'SELECT 1 AS held FROM lease WHERE until > 0')).not.toEqual([])
@@ -171,7 +171,7 @@ describe('a migration that is not possible', () => {
 
   it('is refused with one sentence that names the option and the fix', async () => {
     const [dir, url] = [temporaryFolder(), await newDatabase()]
-    const file = writeConfig(dir)
+    writeConfig(dir)
     const refusals: [args: string[], sentence: string | RegExp][] = [
       [[], "error: required option '--to <url>' not specified\n"],
       [['--to', url], /^There is no store at sqlite:\S+gateway\.db; no gateway has been started on it\.\n$/],
@@ -191,9 +191,7 @@ describe('a migration that is not possible', () => {
         code: 1,
         stderr: typeof sentence === 'string' ? sentence : expect.stringMatching(sentence),
       })
-    const gateway = await startOn(file)
-    await post(gateway.url, ['wake', { text: 'Hi', mode: 'next-heartbeat' }])
-    await gateway.end('SIGTERM')
+    await leaveEvent(dir)
     const wrong = await migrate(dir, '--to', url.replace(passwordOf(url), 'a-wrong-password'))
     expect(wrong).toMatchObject({
       code: 1,
@@ -210,8 +208,7 @@ describe('a migration that is not possible', () => {
 describe('the advice at the end', () => {
   it('hides the password of the new store, which may come from PGPASSWORD', async () => {
     const [dir, url] = [temporaryFolder(), await newDatabase()]
-    const gateway = await startOn(writeConfig(dir))
-    await gateway.end('SIGTERM')
+    await leaveEvent(dir)
     const from = `sqlite:${dir}/state/gateway.db`
     const done = await migrate(temporaryFolder(), '--from', from, '--to', url)
     expect(done).toMatchObject({ code: 0, stderr: expect.stringContaining(`postgres://postgres:<password>@127.0.0.1`) })

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { HookAuth } from '../../core/config/schema/hook-auth.ts'
 import { signRequest } from '../../core/hooks/auth/sign-request.ts'
-import { gatewayToken, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
-import { closeAtEnd, share } from '../share.ts'
+import { hookToken, temporaryFolder, writeConfig } from '../helpers.ts'
+import { share } from '../share.ts'
 import { run } from './command-line.ts'
+import { startReachable } from './reachable-gateway.ts'
 
 const key = 'c2VjcmV0LW9mLXRoZS10ZXN0cy0wMTIzNDU2Nzg5'
 
@@ -42,16 +43,11 @@ const shared = share(async () => {
     deliver: false,
     wakeMode: 'next-heartbeat',
   }))
-  const file = writeConfig(dir, {
-    agents: { defaults: { heartbeat: { every: 0 } } },
-    gateway: { port: 0, auth: { token: gatewayToken } },
-    hooks: { mappings },
-  })
-  const gateway = await spawnGateway(file)
-  closeAtEnd(() => gateway.end('SIGTERM'))
+  const agents = { defaults: { heartbeat: { every: 0 } } }
+  const { url } = await startReachable(writeConfig(dir, { agents, hooks: { mappings } }))
   const cli = (...args: string[]) => run(dir, ['trigger', ...args])
   const elsewhere = (...args: string[]) => run(temporaryFolder(), ['trigger', ...args])
-  return { dir, url: gateway.url, cli, elsewhere }
+  return { dir, url, cli, elsewhere }
 })
 
 const payload = '{"text":"Hëllo."}'
@@ -142,11 +138,9 @@ const withPresets = share(async () => {
   const file = writeConfig(dir, {
     plugins: ['./doorbell.ts'],
     agents: { defaults: { heartbeat: { every: 0 } } },
-    gateway: { port: 0, auth: { token: gatewayToken } },
     hooks: { presets: ['github', 'linear', 'doorbell'], github: signed, linear: signed, doorbell: section },
   })
-  const gateway = await spawnGateway(file)
-  closeAtEnd(() => gateway.end('SIGTERM'))
+  await startReachable(file)
   return (...args: string[]) => run(dir, ['trigger', ...args])
 })
 

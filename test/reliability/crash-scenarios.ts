@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
 import { openStore } from '../store/open-store.ts'
 import { chooseSeed, createRandom } from '../config/random.ts'
 import { cancelledEnd, newRequest, newEvent, newRun } from '../contracts/store-samples.ts'
 import { startModel } from '../doubles/model.ts'
-import { hookToken, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { hookToken, spawnGateway, startGatewayOn, temporaryFolder, writeConfig } from '../helpers.ts'
 import { silent } from '../store/acknowledging.ts'
 import { crashConfig, crashLoop, expectRead, expectReplied } from './crash-loop.ts'
 import { ended, get } from './process.ts'
@@ -42,9 +42,8 @@ export async function surviveCrashesAfterAcks({ cycles }: { cycles: number }): P
     await firstByte(gateway.url, { text, mode: 'next-heartbeat' })
     await gateway.end('SIGKILL')
   }
-  const gateway = await spawnGateway(configFile)
-  onTestFinished(async () => void (await gateway.end('SIGKILL')))
-  await expectRead(gateway.url, model, texts)
+  const { url } = await startGatewayOn(configFile)
+  await expectRead(url, model, texts)
 }
 
 /** Kills the gateway under load while it purges `old` requests of forty days ago, some of whose events still wait. */

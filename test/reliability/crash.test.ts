@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import { surviveCrashes, surviveCrashesAfterAcks } from './crash-scenarios.ts'
 
 it('loses no accepted work when it is killed under load', async () => {
-  const { wakes, runs } = await surviveCrashes({ cycles: 6, clients: 16 })
+  const { wakes, runs } = await surviveCrashes({ cycles: 3, clients: 16 })
   expect(wakes).toBeGreaterThan(0)
   expect(runs).toBeGreaterThan(0)
 })
 
 it('loses nothing when it is killed at the first byte of a response', async () => {
-  await surviveCrashesAfterAcks({ cycles: 5 })
+  await surviveCrashesAfterAcks({ cycles: 3 })
 })

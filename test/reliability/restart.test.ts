@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type ModelServer, startModel } from '../doubles/model.ts'
-import { type Document, spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { type Document, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { ended, post, start } from './process.ts'
 
 const onModel = (model: ModelServer, agent: Document = {}): Document => ({
@@ -33,10 +33,10 @@ describe('a run during which the process dies', () => {
     await second.end('SIGKILL')
     expect(second.log.join('\n')).toContain('took up 1 run after a crash')
     model.otherwise({ text: 'HEARTBEAT_OK' })
-    const third = await start(dir, onModel(model))
+    const third = await startGateway(onModel(model), dir)
     expect(await ended(third.url, body.runId)).toMatchObject({ status: 'failed', error: { type: 'interrupted' } })
     expect(await promptWith(model, 'Hook Poison (failed):', 2)).toContain('2 times in a row')
-    const other = await post(third.url, ['agent', { message: 'harmless', deliver: false }, { prefer: 'wait=20' }])
+    const other = await third.post('/hooks/agent', { message: 'harmless', deliver: false }, { prefer: 'wait=20' })
     expect(other.body.status).toBe('succeeded')
   })
 
@@ -47,74 +47,55 @@ describe('a run during which the process dies', () => {
     await post(before.url, ['wake', { text: 'the roof leaks' }])
     expect(await model.prompt(0)).toContain('the roof leaks')
     await before.end('SIGKILL')
-    await start(dir, onModel(model))
+    await startGateway(onModel(model), dir)
     expect(await model.prompt(1)).toContain('the roof leaks')
   })
 })
 
-describe('a crash right after a run', () => {
-  it('loses no summary and delivers no acknowledgement', async () => {
+describe('a crash right after two runs', () => {
+  it('loses no summary, delivers only what is no acknowledgement, exactly once, and keeps Idempotency-Keys', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.otherwise({ text: 'HEARTBEAT_OK' })
-    const before = await start(dir, onModel(model))
-    const { body } = await post(before.url, ['agent', { name: 'Quiet', message: 'anything new?', channel: 'console' }])
-    await ended(before.url, body.runId)
-    await before.end('SIGKILL')
-    const after = await start(dir, onModel(model))
-    expect(await ended(after.url, body.runId)).toMatchObject({
-      status: 'succeeded',
-      deliveries: [{ status: 'skipped' }],
-    })
-    expect(await promptWith(model, 'Hook Quiet:')).toContain('HEARTBEAT_OK')
-    expect([...before.output, ...after.output].join('\n')).not.toContain('[console]')
-  })
-
-  it('delivers its reply exactly once', async () => {
-    const [dir, changes] = [
-      temporaryFolder(),
-      { channels: { console: { defaultTo: 'console', file: 'console.jsonl' } } },
-    ]
-    const before = await start(dir, changes)
-    const { body } = await post(before.url, ['agent', { message: 'once', channel: 'console' }])
-    await ended(before.url, body.runId)
-    await before.end('SIGKILL')
-    const after = await start(dir, changes)
-    await post(after.url, ['agent', { message: 'another', channel: 'console' }, { prefer: 'wait=20' }])
-    expect(await after.end('SIGTERM')).toBe(0)
-    const keys = readFileSync(join(dir, 'console.jsonl'), 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { key: string }).key)
-    expect(keys.filter((key) => key === `${body.runId}:0:0`)).toHaveLength(1)
-    expect(keys).toHaveLength(2)
-  })
-})
-
-describe('an Idempotency-Key', () => {
-  it('is still valid after a crash', async () => {
-    const dir = temporaryFolder()
-    const request: Parameters<typeof post>[1] = [
+    const builtin = { agents: { defaults: { heartbeat: { model: 'double/m' } }, main: {}, quiet: { model: 'double/m' } } }
+    const changes = { ...onModel(model), ...builtin }
+    const quiet = { name: 'Quiet', message: 'anything new?', agentId: 'quiet', channel: 'console' }
+    const once: Parameters<typeof post>[1] = [
       'agent',
       { message: 'only once', channel: 'console' },
       { 'idempotency-key': 'k' },
     ]
-    const before = await start(dir)
-    const first = await post(before.url, request)
+    const before = await start(dir, changes)
+    const acknowledged = await post(before.url, ['agent', quiet])
+    const first = await post(before.url, once)
+    for (const { body } of [acknowledged, first]) await ended(before.url, body.runId)
     await before.end('SIGKILL')
-    const after = await start(dir)
-    const second = await post(after.url, request)
+
+    const after = await startGateway(changes, dir)
+    expect(await ended(after.url, acknowledged.body.runId)).toMatchObject({
+      status: 'succeeded',
+      deliveries: [{ status: 'skipped' }],
+    })
+    expect(await promptWith(model, 'Hook Quiet:')).toContain('HEARTBEAT_OK')
+    const second = await post(after.url, once)
     expect([second.body, second.headers.get('idempotent-replayed')]).toEqual([first.body, 'true'])
+    const another = await after.post('/hooks/agent', { message: 'another', channel: 'console' }, { prefer: 'wait=20' })
+    await after.gateway.close()
+    const lines = readFileSync(join(dir, 'console.jsonl'), 'utf8').trim().split('\n')
+    expect(lines.map((line) => (JSON.parse(line) as { key: string }).key)).toEqual([
+      `${first.body.runId}:0:0`,
+      `${another.body.runId}:0:0`,
+    ])
   })
 })
 
 describe('a second process on the same folder', () => {
   it('is refused with the owner of the store, while the first one continues', async () => {
     const dir = temporaryFolder()
-    const first = await start(dir)
+    const first = await startGateway({}, dir)
     const refusal = await spawnGateway(writeConfig(dir)).catch((error: Error) => error)
     expect(refusal).toMatchObject({
-      message: expect.stringMatching(new RegExp(`ended with 1:[^]*in use by process ${first.process.pid}\\b`)),
+      message: expect.stringMatching(new RegExp(`ended with 1:[^]*in use by process ${process.pid}\\b`)),
     })
-    expect((await post(first.url, ['wake', { text: 'still here' }])).status).toBe(200)
+    expect((await first.post('/hooks/wake', { text: 'still here' })).status).toBe(200)
   })
 })
