@@ -78,7 +78,7 @@ async function finish(dir: string, ...args: string[]) {
 const openOn = (dir: string, url: string) => openStore({ url, dir, log: silent })
 
 describe('a copy that is interrupted', () => {
-  it('to PostgreSQL goes on where it ended, after a signal or kill -9, and no gateway starts before', async () => {
+  it('to PostgreSQL by SIGINT, kill -9 or a lost connection goes on, and no gateway starts before', async () => {
     const { dir, url } = await prepare()
     expect(await interrupt(dir, ['--to', url], 'SIGINT')).toEqual([
       130,
@@ -88,14 +88,19 @@ describe('a copy that is interrupted', () => {
     const first = await counted()
     expect(await interrupt(dir, ['--to', url], 'SIGKILL')).toEqual([null, ''])
     const second = await counted()
-    expect(0 < first && first < second && second < rows).toBe(true)
+    expect(await interrupt(dir, ['--to', url], () => query(url, disconnectSql))).toEqual([
+      1,
+      expect.stringMatching(/^The copy failed: .*\. When the cause is repaired, run the same command again\.\n$/),
+    ])
+    const third = await counted()
+    expect(0 < first && first < second && second < third && third < rows).toBe(true)
     await expect(openOn(dir, url)).rejects.toThrow(
       /^The store is an unfinished copy of sqlite:\S+gateway\.db; run the same "svc-gateway store migrate" again/,
     )
     expect(await finish(dir, '--to', url)).toEqual({
       code: 0,
       stderr: expect.any(String),
-      begin: second,
+      begin: third,
       isEqual: true,
     })
     expect(await query(url, `SELECT nextval(pg_get_serial_sequence('transcript', 'seq')) AS next`)).toEqual([
@@ -119,21 +124,16 @@ describe('a copy that is interrupted', () => {
     await (await openOn(dir, 'sqlite:back.db')).close()
   })
 
-  it('by the loss of the connection says so, and goes on', async () => {
-    const { dir, url } = await prepare()
-    const disconnect = () => query(url, disconnectSql)
-    expect(await interrupt(dir, ['--to', url], disconnect)).toEqual([
-      1,
-      expect.stringMatching(/^The copy failed: .*\. When the cause is repaired, run the same command again\.\n$/),
-    ])
-    const finished = await finish(dir, '--to', url)
-    expect(finished).toMatchObject({ code: 0, isEqual: true })
-    expect(finished.begin).toBeGreaterThan(0)
-  })
-
-  it('begins again with --restart when its source has changed, or when the stores differ at the end', async () => {
+  it('begins again with --restart when its source is another or has changed, or when the stores differ', async () => {
     const { dir, url } = await prepare()
     await interrupt(dir, ['--to', url], 'SIGKILL')
+    await (await openOn(dir, 'sqlite:other.db')).close()
+    expect(await finish(dir, '--from', 'sqlite:other.db', '--to', url)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        / holds an unfinished copy of another store, sqlite:\S+gateway\.db\. Use --restart/,
+      ),
+    })
     changeFile(join(dir, 'state/gateway.db'), `DELETE FROM transcript WHERE seq = ${rows}`)
     expect(await finish(dir, '--to', url)).toMatchObject({
       code: 1,
@@ -148,17 +148,5 @@ describe('a copy that is interrupted', () => {
     })
     await expect(openOn(dir, url)).rejects.toThrow('unfinished copy')
     expect(await finish(dir, '--to', url, '--restart')).toMatchObject({ code: 0, begin: 0, isEqual: true })
-  })
-
-  it('is not continued from another source', async () => {
-    const { dir, url } = await prepare()
-    await interrupt(dir, ['--to', url], 'SIGKILL')
-    await (await openOn(dir, 'sqlite:other.db')).close()
-    expect(await finish(dir, '--from', 'sqlite:other.db', '--to', url)).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(
-        / holds an unfinished copy of another store, sqlite:\S+gateway\.db\. Use --restart/,
-      ),
-    })
   })
 })

@@ -32,7 +32,8 @@ async function start(words = plugin('word')) {
     if (answer?.status === 200) watched.add(pid())
     return answer?.body?.result ?? answer?.body
   }
-  const log = (): string => gateway.log.join('\n')
+  /** From the line of this index on. */
+  const log = (from = 0): string => gateway.log.slice(from).join('\n')
   return { dir, file, gateway, write, pid, say, log }
 }
 
@@ -57,7 +58,7 @@ it('restarts the gateway on the same port when a file that a plugin imports chan
   expect(isAlive(last)).toBe(false)
 })
 
-it('notices a change that is made while the gateway starts', async () => {
+it('notices a change while the gateway starts, and ends the gateway when the watching process is killed', async () => {
   // The other process that imports the plugin would be late, if it ran at the same time.
   const editAtStart = `import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
@@ -69,40 +70,35 @@ else if (!existsSync(edited)) {
   writeFileSync(edited, '')
 }
 `
-  const { say } = await start(editAtStart + plugin('word'))
+  const { gateway, pid, say } = await start(editAtStart + plugin('word'))
   await expect.poll(async () => JSON.stringify(await say())).toContain('two')
+  const watched = pid()
+  await gateway.end('SIGKILL')
+  await expect.poll(() => isAlive(watched)).toBe(false)
 })
 
-it('keeps the running gateway after a broken edit, says where it is broken, and takes the repaired file', async () => {
-  const { dir, file, write, pid, say, log } = await start()
+it('keeps the running gateway while a file is broken or missing, says where, and takes the repaired file', async () => {
+  const { dir, file, gateway, write, pid, say, log } = await start()
   const first = pid()
   write('words.ts', plugin('word').replace('execute: ()', 'execute: ('))
-  await expect.poll(log).toMatch(/^The gateway keeps the plugins that it runs: The plugin "\.\/words\.ts" was refused/m)
+  await expect
+    .poll(() => log())
+    .toMatch(/^The gateway keeps the plugins that it runs: The plugin "\.\/words\.ts" was refused/m)
   expect(log()).toContain(join(dir, 'words.ts:4:'))
   write('words.ts', plugin('word').replace('./word.ts', './other.ts'))
-  await expect.poll(log).toMatch(/^The gateway keeps .*Cannot find module/m)
+  await expect.poll(() => log()).toMatch(/^The gateway keeps .*Cannot find module/m)
   // A setting that the plugin does not know is a problem of the configuration.
   write('words.ts', plugin('word').replace("name: 'words'", "name: 'others'"))
   writeConfig(dir, { plugins: ['./words.ts'], tools: { words: {} } })
-  await expect.poll(log).toMatch(/^The gateway keeps .*tools\.words/m)
+  await expect.poll(() => log()).toMatch(/^The gateway keeps .*tools\.words/m)
   expect([JSON.stringify(await say()), pid()]).toEqual([expect.stringContaining('one'), first])
   writeConfig(dir, { plugins: ['./words.ts'] })
   write('words.ts', plugin('`three ${word}`'))
   await expect.poll(async () => JSON.stringify(await say())).toContain('three one')
-  expect(readFileSync(file, 'utf8')).toContain('words.ts')
-})
-
-it('takes a file that was missing as soon as it exists', async () => {
-  const { dir, write, say, log } = await start()
+  const earlier = gateway.log.length
   rmSync(join(dir, 'word.ts'))
-  await expect.poll(log).toMatch(/^The gateway keeps .*word\.ts/m)
+  await expect.poll(() => log(earlier)).toMatch(/^The gateway keeps .*word\.ts/m)
   write('word.ts', word('four'))
-  await expect.poll(async () => JSON.stringify(await say())).toContain('four')
-})
-
-it('ends the gateway when the watching process is killed', async () => {
-  const { gateway, pid } = await start()
-  const watched = pid()
-  await gateway.end('SIGKILL')
-  await expect.poll(() => isAlive(watched)).toBe(false)
+  await expect.poll(async () => JSON.stringify(await say())).toContain('three four')
+  expect(readFileSync(file, 'utf8')).toContain('words.ts')
 })

@@ -56,7 +56,9 @@ describe('a crash right after two runs', () => {
   it('loses no summary, delivers only what is no acknowledgement, exactly once, and keeps Idempotency-Keys', async () => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.otherwise({ text: 'HEARTBEAT_OK' })
-    const builtin = { agents: { defaults: { heartbeat: { model: 'double/m' } }, main: {}, quiet: { model: 'double/m' } } }
+    const builtin = {
+      agents: { defaults: { heartbeat: { model: 'double/m' } }, main: {}, quiet: { model: 'double/m' } },
+    }
     const changes = { ...onModel(model), ...builtin }
     const quiet = { name: 'Quiet', message: 'anything new?', agentId: 'quiet', channel: 'console' }
     const once: Parameters<typeof post>[1] = [
@@ -65,9 +67,8 @@ describe('a crash right after two runs', () => {
       { 'idempotency-key': 'k' },
     ]
     const before = await start(dir, changes)
-    const acknowledged = await post(before.url, ['agent', quiet])
-    const first = await post(before.url, once)
-    for (const { body } of [acknowledged, first]) await ended(before.url, body.runId)
+    const [first, acknowledged] = await Promise.all([post(before.url, once), post(before.url, ['agent', quiet])])
+    await Promise.all([first, acknowledged].map(({ body }) => ended(before.url, body.runId)))
     await before.end('SIGKILL')
 
     const after = await startGateway(changes, dir)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
-import { hookToken, temporaryFolder } from '../helpers.ts'
+import { hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { ended, post, start, waitingTexts } from './process.ts'
 
 describe('SIGTERM', () => {
@@ -20,9 +20,10 @@ describe('SIGTERM', () => {
     expect((await waitingTexts(dir)).toSorted()).toEqual(texts.toSorted())
   })
 
-  it('loses no accepted work under load', async () => {
-    const dir = temporaryFolder()
-    const gateway = await start(dir)
+  it('loses no accepted work under load, lets a run end in time, and sends its reply', async () => {
+    const [dir, model] = [temporaryFolder(), await startModel()]
+    model.script({ text: 'just in time' })
+    const gateway = await start(dir, { providers: model.providers, agents: { defaults: { model: 'double/m' } } })
     const accepted: string[] = []
     const enough = Promise.withResolvers<void>()
     const work = Array.from({ length: 16 }, async (_, client) => {
@@ -35,9 +36,12 @@ describe('SIGTERM', () => {
       }
     })
     await enough.promise
+    await post(gateway.url, ['agent', { message: 'quick', channel: 'console', wakeMode: 'next-heartbeat' }])
+    await model.request(0)
     expect(await gateway.end('SIGTERM')).toBe(0)
     for (const status of await Promise.all(work)) expect([undefined, 503]).toContain(status)
     expect(await waitingTexts(dir)).toEqual(expect.arrayContaining(accepted))
+    expect(gateway.output.join('\n')).toContain('just in time')
   })
 
   it('returns a run that does not end in time to the queue, without counting the attempt', async () => {
@@ -58,18 +62,8 @@ describe('SIGTERM', () => {
     const interrupted = await start(dir, changes)
     await model.request(1)
     await interrupted.end('SIGKILL')
-    const after = await start(dir, changes)
+    const after = await startGateway(changes, dir)
     expect(await ended(after.url, body.runId)).toMatchObject({ status: 'succeeded', reply: 'done after all' })
-  })
-
-  it('lets a run end in time and sends its reply', async () => {
-    const [dir, model] = [temporaryFolder(), await startModel()]
-    model.script({ text: 'just in time' })
-    const gateway = await start(dir, { providers: model.providers, agents: { defaults: { model: 'double/m' } } })
-    await post(gateway.url, ['agent', { message: 'quick', channel: 'console', wakeMode: 'next-heartbeat' }])
-    await model.request(0)
-    expect(await gateway.end('SIGTERM')).toBe(0)
-    expect(gateway.output.join('\n')).toContain('just in time')
   })
 
   it('ends the process at once when sent twice', async () => {

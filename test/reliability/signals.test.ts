@@ -113,7 +113,7 @@ describe('SIGTERM', () => {
 })
 
 describe('SIGHUP', () => {
-  it('does not end a starting gateway', async () => {
+  it('does not end a starting gateway, whose log says what was started and when it stopped', async () => {
     const dir = temporaryFolder()
     writeFileSync(
       join(dir, 'slow.ts'),
@@ -125,17 +125,6 @@ describe('SIGHUP', () => {
     const gateway = launch(dir, { plugins: ['./slow.ts'], tools: { slow: { hang: true } } })
     await gateway.says('listening on')
     await gateway.says('the configuration was reloaded')
-    gateway.child.kill('SIGTERM')
-    expect(await gateway.exited).toEqual([0, null])
-  })
-})
-
-describe('the log', () => {
-  it('says what was started and when it stopped', async () => {
-    const dir = temporaryFolder()
-    writeFileSync(join(dir, 'slow.ts'), slowPlugin)
-    const gateway = launch(dir, { plugins: ['./slow.ts'] })
-    await gateway.says('listening on')
     const started = JSON.parse(gateway.lines.find((line) => line.includes('"msg":"started"')) ?? '{}') as object
     expect(started).toMatchObject({
       level: 30,
@@ -145,7 +134,7 @@ describe('the log', () => {
       extensions: ['toolset slow'],
     })
     gateway.child.kill('SIGTERM')
-    await gateway.exited
+    expect(await gateway.exited).toEqual([0, null])
     expect(JSON.parse(gateway.lines.at(-1) ?? '{}')).toMatchObject({ level: 30, msg: 'stopped' })
   })
 })
