@@ -22,8 +22,8 @@ async function start(
   return { chat, ...gateway }
 }
 
-/** Two channels that anybody may write to. Each test has message ids and texts of its own. */
-const shared = share(async () => {
+/** Starts two channels that anybody may write to, for tests that have message ids and texts of their own. */
+async function startOpen() {
   const started = await start({ 'chat-native': open, 'chat-none': open })
   /** The sent message that contains this text. */
   const sent = async (text: string) => {
@@ -32,9 +32,11 @@ const shared = share(async () => {
     return find()!
   }
   return { ...started, sent }
-})
+}
 
 describe('a message from a channel', () => {
+  const shared = share(startOpen)
+
   it('is answered to its sender, with thread and route', async () => {
     const { chat, sent } = shared()
     const address = { to: 'room 5', threadId: 't9', route: { service: 'eu' } }
@@ -154,6 +156,7 @@ describe('allowFrom', () => {
 })
 
 describe('the last route', () => {
+  const shared = share(startOpen)
   const run = { message: 'hi', wakeMode: 'next-heartbeat' }
 
   it('is the default recipient of a webhook reply: channel, recipient, thread and route', async () => {
