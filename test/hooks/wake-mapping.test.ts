@@ -51,7 +51,7 @@ const heartbeats = async ({ get }: Pick<RunningGateway, 'get'>) =>
       kind === 'heartbeat' ? `${agentId} ${sessionKey} ${status}` : [],
   )
 
-const eventsOf = async ({ get }: Pick<RunningGateway, 'get'>, key: string) =>
+const eventsOf = async ({ get }: Pick<RunningGateway, 'get'>, key: string): Promise<string[]> =>
   (await get(`/api/sessions/${encodeURIComponent(key)}`)).body.events?.map(({ text }: { text: string }) => text)
 
 /** For tests whose events only wait. */
@@ -153,7 +153,8 @@ describe('a wake mapping', () => {
     await gateway.post('/hooks/shaped', { ...quiet, sessionKey: 'hook:b' })
     expect(await eventsOf(gateway, 'agent:main:hook:b')).toEqual(['x'])
     await gateway.post('/hooks/shaped', { ...quiet, text: 'For nobody.', agentId: 'nobody' })
-    expect(await eventsOf(gateway, 'agent:main:main')).toContain('For nobody.')
+    const events = await eventsOf(gateway, 'agent:main:main')
+    expect(events.filter((text) => text === 'For nobody.')).toHaveLength(1)
   })
 
   it('shows the session and the agent in a dry run', async () => {
@@ -189,6 +190,7 @@ describe('POST /hooks/wake', () => {
       operatorKey: 'hook:x',
     }
     expect((await gateway.post('/hooks/wake', body)).status).toBe(200)
-    expect(await eventsOf(gateway, 'agent:main:main')).toContain('For main.')
+    const events = await eventsOf(gateway, 'agent:main:main')
+    expect(events.filter((text) => text === 'For main.')).toHaveLength(1)
   })
 })
