@@ -65,25 +65,23 @@ describe('files of the workspace', () => {
 
   it('are available to an agent in its turn', async () => {
     const { askAgent, workspace } = await start()
-    expect(await askAgent('/write {"path":"x.txt","text":"hello"}')).toContain('returned')
-    expect(readFileSync(join(workspace, 'x.txt'), 'utf8')).toBe('hello')
-    expect(await askAgent('/read {"path":"x.txt"}')).toContain('"text":"hello"')
+    expect(await askAgent('/write {"path":"agent.txt","text":"hello"}')).toContain('returned')
+    expect(readFileSync(join(workspace, 'agent.txt'), 'utf8')).toBe('hello')
+    expect(await askAgent('/read {"path":"agent.txt"}')).toContain('"text":"hello"')
   })
 
   it('can be read but not written in a webhook run', async () => {
-    const { hook, workspace } = await start()
-    writeFileSync(join(workspace, 'x.txt'), 'hello')
-    expect((await hook('/read {"path":"x.txt"}')).body.reply).toContain('hello')
-    await hook('/write {"path":"y.txt","text":"hello"}')
-    await hook('/edit {"path":"x.txt","old":"hello","new":"bye"}')
-    expect([existsSync(join(workspace, 'y.txt')), readFileSync(join(workspace, 'x.txt'), 'utf8')]).toEqual([
-      false,
-      'hello',
-    ])
+    const { hook, workspace } = shared()
+    const file = join(workspace, 'hook.txt')
+    writeFileSync(file, 'hello')
+    expect((await hook('/read {"path":"hook.txt"}')).body.reply).toContain('hello')
+    await hook('/write {"path":"new.txt","text":"hello"}')
+    await hook('/edit {"path":"hook.txt","old":"hello","new":"bye"}')
+    expect([existsSync(join(workspace, 'new.txt')), readFileSync(file, 'utf8')]).toEqual([false, 'hello'])
   })
 
   it('keep their permissions and remain behind a link', async () => {
-    const { result, workspace } = await start()
+    const { result, workspace } = shared()
     writeFileSync(join(workspace, 'run.sh'), 'echo 1')
     chmodSync(join(workspace, 'run.sh'), 0o755)
     symlinkSync('run.sh', join(workspace, 'link.sh'))
@@ -95,11 +93,11 @@ describe('files of the workspace', () => {
   })
 
   it('are edited one after another when edits come at the same time', async () => {
-    const { result } = await start()
-    const letters = [...'abcdefghij']
-    await result('write', { path: 'x', text: letters.join('\n') })
-    await Promise.all(letters.map((letter) => result('edit', { path: 'x', old: letter, new: letter.toUpperCase() })))
-    expect((await result('read', { path: 'x' })).text).toBe(letters.join('\n').toUpperCase())
+    const { result } = shared()
+    const [path, letters] = ['letters', [...'abcdefghij']]
+    await result('write', { path, text: letters.join('\n') })
+    await Promise.all(letters.map((letter) => result('edit', { path, old: letter, new: letter.toUpperCase() })))
+    expect((await result('read', { path })).text).toBe(letters.join('\n').toUpperCase())
   })
 
   it.each([
@@ -115,7 +113,7 @@ describe('files of the workspace', () => {
 
 describe('a path that is not a text file', () => {
   it('is reported as such', async () => {
-    const { result, workspace } = await start()
+    const { result, workspace } = shared()
     writeFileSync(join(workspace, 'zero.bin'), Buffer.from([1, 0, 2]))
     writeFileSync(join(workspace, 'latin.txt'), Buffer.from([0xe4, 0xf6]))
     for (const path of ['zero.bin', 'latin.txt'])
@@ -136,7 +134,7 @@ describe('a path that is not a text file', () => {
   })
 
   it('is read in part if it is huge', async () => {
-    const { result, call, workspace } = await start()
+    const { result, call, workspace } = shared()
     writeFileSync(join(workspace, 'huge.txt'), 'ä'.repeat(100_000))
     expect(await result('read', { path: 'huge.txt' })).toMatchObject({
       bytes: 200_000,
