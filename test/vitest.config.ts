@@ -21,8 +21,8 @@ export default defineConfig({
     execArgv: ['--conditions=svc-gateway-source'],
     // Lets the processes and threads that tests start share compiled code.
     env: { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: join(cache, 'tests') },
-    // Node itself imports files outside the project, such as plugins that a test has installed.
-    server: { deps: { external: [new RegExp(`^(?!${RegExp.escape(root)}/)`)] } },
+    // Node itself imports everything but the tests, as it does when the gateway runs. This is also faster.
+    server: { deps: { external: [/(?<!\.test)\.ts$/, new RegExp(`^(?!${RegExp.escape(root)}/)`)] } },
     deps: { interopDefault: false },
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -88,7 +88,8 @@ describe('svc-gateway import curl', () => {
   })
 
   it('writes tests that pass', async () => {
-    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', NO_COLOR: '1' }
+    const { PATH, NODE_COMPILE_CACHE } = process.env
+    const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', NO_COLOR: '1' }
     const vitest = join(root, 'node_modules', '.bin', 'vitest')
     // One process that loads the gateway once, for speed.
     const options = ['--no-isolate', '--maxWorkers=1']

@@ -24,7 +24,8 @@ const shared = share(async () => {
 })
 
 const folderOf = (kind: string) => `svc-gateway-plugin-my-${kind}`
-const env = { PATH: process.env['PATH'], HOME: '/nonexistent', NO_COLOR: '1' }
+const { PATH, NODE_COMPILE_CACHE } = process.env
+const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', NO_COLOR: '1' }
 
 describe('svc-gateway plugin new', () => {
   it('writes a package of each kind, and says what to do next', () => {

@@ -3,9 +3,9 @@ import { it } from 'vitest'
 import { runsStayInOrder, wakesStayInOrder } from './order.ts'
 
 it('passes every wake to the agent, in order, in bounded batches', async () => {
-  await wakesStayInOrder(1024)
+  await wakesStayInOrder(512)
 })
 
 it('executes the runs of one session in order without delaying other sessions', async () => {
-  await runsStayInOrder(96)
+  await runsStayInOrder(64)
 })

@@ -29,7 +29,7 @@ import {
 describe('a pair of tools in a webhook session', { timeout: 120_000 }, () => {
   it('obeys the rule in two steps of one run, also with tools that are closed to it', () =>
     tryInTwoSteps([...samplePairs, ...closedPairs]))
-  it('obeys the rule in one step: one of two exclusive calls is made', () => tryInOneStep(samplePairs))
+  it('obeys the rule in one step: one of two exclusive calls is made', () => tryInOneStep(theftPairs))
   it('obeys the rule across two runs, and after a restart', () => tryInTwoRuns(theftPairs))
   it('obeys the rule across a session and its subagent, in both orders', () => tryInSubagents(theftPairs))
 })
