@@ -50,7 +50,7 @@ const floors: Record<string, number> = {
   loader: 6,
   http: 5,
   config: 5,
-  'supervisor.ts': 6,
+  'reconnect.ts': 6,
   'outage.ts': 5,
   'tool-failure.ts': 5,
   'plugin.ts': 4,

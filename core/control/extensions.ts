@@ -2,7 +2,7 @@
 import type { ConnectionState } from '../delivery/connections/link.ts'
 import type { RouteInfo } from '../http/route-list.ts'
 import type { Extensions } from '../loader/registry.ts'
-import { type Health, supervisedStates } from '../supervisor.ts'
+import { type Health, supervisedStates } from '../reconnect.ts'
 import { toolsetStates, type ToolsetState } from '../tools/open-toolset.ts'
 import type { RegisteredTool } from '../tools/registry.ts'
 import { Type } from '../typebox.ts'

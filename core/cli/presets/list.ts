@@ -1,5 +1,5 @@
 // The command `presets list`, which asks the running gateway for the jobs of its presets.
-import type { Health } from '../../supervisor.ts'
+import type { Health } from '../../reconnect.ts'
 import { type ControlOptions, openControl } from '../control-client.ts'
 import { printList } from '../inspect/output.ts'
 

@@ -10,7 +10,7 @@ import type {
   Log,
   LoginContext,
 } from '../../plugin.ts'
-import { createSupervisor, type Health, supervisedStates } from '../../supervisor.ts'
+import { createSupervisor, type Health, supervisedStates } from '../../reconnect.ts'
 
 export interface Account {
   channel: Channel

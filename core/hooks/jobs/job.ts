@@ -2,7 +2,7 @@
 import { createExtensionLog } from '../../loader/extension-log.ts'
 import type { ExtensionState, Log, PresetContext, PresetJob } from '../../plugin.ts'
 import type { CreateLease, HeldLease } from '../../store/held-lease.ts'
-import { createSupervisor, type Health, type Supervisor } from '../../supervisor.ts'
+import { createSupervisor, type Health, type Supervisor } from '../../reconnect.ts'
 import type { NeededJob } from './needed-jobs.ts'
 
 /** Accepts a payload of a preset. */

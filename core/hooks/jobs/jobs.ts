@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../config/schema.ts'
 import type { Preset } from '../../plugin.ts'
 import type { Replicas } from '../../store/replicas.ts'
-import type { Health } from '../../supervisor.ts'
+import type { Health } from '../../reconnect.ts'
 import { createJob, type Job, type JobDeps } from './job.ts'
 import { findNeededJobs, type NeededJob } from './needed-jobs.ts'
 

@@ -1,6 +1,6 @@
 // What keeps connections and jobs open: when it tries again after a failure.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createSupervisor } from '../core/supervisor.ts'
+import { createSupervisor } from '../core/reconnect.ts'
 import { silent } from './store/acknowledging.ts'
 
 beforeEach(() => void vi.useFakeTimers())
