@@ -1,6 +1,7 @@
 // Builds dist/: one file for each entry point, with shared chunks, source maps and types. With --if-stale
 // only when a source is newer, so that `npm start` runs the current sources without stripping types at every start.
-import { execFileSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type OutputOptions, type Plugin, type RolldownOptions, rolldown } from 'rolldown'
@@ -23,22 +24,20 @@ const sources = [
 
 async function build(): Promise<void> {
   rmSync(dist, { recursive: true, force: true })
-  compileTypes()
-  const modules = [...(await bundleGateway()), ...(await bundleRunner())]
-  copyLicenses(modules)
+  const [gateway, runner] = await Promise.all([bundleGateway(), bundleRunner(), compileTypes()])
+  copyLicenses([...gateway, ...runner])
   writeFileSync(stamp, '')
 }
 
-function compileTypes(): void {
-  const tsc = join(root, 'node_modules', '.bin', 'tsc')
-  try {
-    execFileSync(tsc, ['-p', '.ci/tsconfig.types.json'], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
-  } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    throw new Error(missing ? 'tsc is not installed; run "npm ci" with the development packages.' : 'tsc failed.', {
-      cause: error,
-    })
-  }
+async function compileTypes(): Promise<void> {
+  const tsc = spawn(join(root, 'node_modules', '.bin', 'tsc'), ['-p', '.ci/tsconfig.types.json'], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const [code] = (await once(tsc, 'exit').catch((cause: unknown) => {
+    throw new Error('tsc is not installed; run "npm ci" with the development packages.', { cause })
+  })) as [number | null]
+  if (code !== 0) throw new Error('tsc failed.')
 }
 
 /**
