@@ -38,7 +38,7 @@ export interface TeamsDouble {
   close(): Promise<void>
 }
 
-/** One pair for all doubles of a process, because generating it is slow. */
+/** Generated once for all doubles of a process, because this is slow. */
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
 /** Returns a key that the double does not know. */

@@ -16,7 +16,7 @@ export interface Forgery {
   keyId?: string
 }
 
-/** One pair for all doubles of a process, because generating it is slow. */
+/** Generated once for all doubles of a process, because this is slow. */
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const wrongKeys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
