@@ -24,7 +24,7 @@ function block(page: string, text: string): string {
 /** Blocks that cannot be run in a test, by a text in them. */
 const notRun: Record<string, string> = {
   '$ npm ci && npm start': 'test/docs-start.test.ts runs the program and compares what it prints',
-  'npm install -g svc-gateway\nsvc-gateway': 'test/package.test.ts installs the package and starts it',
+  'npm install -g svc-gateway\nsvc-gateway': 'test/long/install.test.ts installs the package and starts it',
   '[console] console: Received: The backup': 'test/cli/start.test.ts sends the event and reads the output',
   '"eventId"': 'test/docs-start.test.ts compares it with the response',
   '"runId"': 'test/docs-start.test.ts compares it with the response',

@@ -23,6 +23,7 @@ import {
 } from './docs-examples.ts'
 import { ask, startGateway, temporaryFolder } from './helpers.ts'
 import { startApp, token } from './http/app.ts'
+import { developmentPackages, installPackage } from './install-package.ts'
 import { program } from './program.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -30,10 +31,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 /** A folder with the TypeScript examples and the packages that the documentation tells plugin authors to install. */
 function folderOfAuthor(): string {
   const dir = temporaryFolder()
-  mkdirSync(join(dir, 'node_modules'))
-  symlinkSync(root, join(dir, 'node_modules', 'svc-gateway'))
-  for (const name of ['@ai-sdk', '@types', 'vitest'])
-    symlinkSync(join(root, 'node_modules', name), join(dir, 'node_modules', name))
+  installPackage(dir, { others: developmentPackages })
   mkdirSync(join(dir, 'transforms'))
   writeFileSync(join(dir, 'package.json'), '{ "type": "module" }')
   for (const { name, text } of sources) {

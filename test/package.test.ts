@@ -1,4 +1,4 @@
-// The package as its users get it: packed, installed into an empty folder, started, and used by a plugin.
+// The package as its users get it: the files that are published, in an empty folder, started, and used by a plugin.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { installPackage } from './install-package.ts'
 
 interface Plugin {
   source: string
@@ -30,25 +31,23 @@ export default defineToolset({ name: 'dice', description: 'Dice.', tools: [roll]
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
 let dir: string
+let command: string
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'package-'))
   await writeFile(join(dir, 'package.json'), '{ "private": true, "type": "module" }')
-  await run('npm', ['pack', '--pack-destination', dir, root])
-  const tarball = (await readdir(dir)).find((name) => name.endsWith('.tgz')) ?? ''
-  await run(
-    'npm',
-    ['install', '--prefer-offline', '--omit=optional', '--omit=peer', '--no-audit', '--no-fund', join(dir, tarball)],
-    { cwd: dir },
-  )
-}, 120_000)
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root })
+  const [packed] = JSON.parse(stdout) as [{ files: { path: string }[] }]
+  installPackage(dir, { files: packed.files.map(({ path }) => path) })
+  command = join(dir, 'node_modules', '.bin', 'svc-gateway')
+}, 60_000)
 afterAll(() => rm(dir, { recursive: true }))
 
 /** Starts the installed command in a new folder `home`; without a configuration, it writes one. */
 async function start(home: string, config?: object) {
   await mkdir(home)
   if (config) await writeFile(join(home, 'gateway.json5'), JSON.stringify(config), { mode: 0o600 })
-  const child = spawn(join(dir, 'node_modules', '.bin', 'svc-gateway'), ['--port', '0'], {
+  const child = spawn(command, ['--port', '0'], {
     cwd: home,
     env: { ...process.env, HOME: home },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -121,7 +120,7 @@ describe('the installed package', () => {
       'needs the packages @googleapis/gmail and google-auth-library; ' +
       'run: npm i @googleapis/gmail@22.0.1 google-auth-library@11.3.4'
     const { url, log } = await start(home, { gateway: { auth: { token } }, channels, hooks })
-    const checked = await run(join(dir, 'node_modules', '.bin', 'svc-gateway'), ['check'], { cwd: home })
+    const checked = await run(command, ['check'], { cwd: home })
     expect(checked.stderr.match(/^.*npm i.*$/gm)).toEqual([
       expect.stringMatching(`^warning: line \\d+: channels\\.telegram ${needed}$`),
       expect.stringMatching(`^warning: line \\d+: hooks\\.gmail ${neededByGmail}$`),
@@ -142,7 +141,6 @@ describe('the installed package', () => {
     await mkdir(home)
     const config = { storage: { url: 'postgres://gateway@127.0.0.1:1/gateway' } }
     await writeFile(join(home, 'gateway.json5'), JSON.stringify(config), { mode: 0o600 })
-    const command = join(dir, 'node_modules', '.bin', 'svc-gateway')
     await expect(run(command, ['--port', '0'], { cwd: home, env: { ...process.env, HOME: home } })).rejects.toThrow(
       'storage.url needs the package "pg", which is not installed; run "npm install pg".',
     )
@@ -158,7 +156,6 @@ describe('the installed package', () => {
   })
 
   it('brings the templates of new plugins, transforms and completion scripts', async () => {
-    const command = join(dir, 'node_modules', '.bin', 'svc-gateway')
     const home = join(dir, 'templates')
     await mkdir(home)
     const call = (...args: string[]) => run(command, args, { cwd: home, env: { ...process.env, HOME: home } })

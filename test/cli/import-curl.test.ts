@@ -8,9 +8,9 @@ import JSON5 from 'json5'
 import { describe, expect, it } from 'vitest'
 import { splitCommands } from '../../core/cli/import/shell-words.ts'
 import { type Document, temporaryFolder, writeConfig } from '../helpers.ts'
+import { developmentPackages, installPackage } from '../install-package.ts'
 import { share } from '../share.ts'
 import { run } from './command-line.ts'
-import { installPackages } from './install-packages.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -32,7 +32,7 @@ const commands = {
 
 const shared = share(async () => {
   const dir = temporaryFolder()
-  installPackages(dir)
+  installPackage(dir, { others: developmentPackages })
   const entries = Object.entries(commands)
   const done = await Promise.all(
     entries.map(([name, command]) => run(dir, ['import', 'curl', '--json', '--name', name], { input: command })),

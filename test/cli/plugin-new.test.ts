@@ -8,9 +8,9 @@ import JSON5 from 'json5'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { merge } from '../contracts/merge.ts'
 import { baseDocument, type Document, temporaryFolder, writeConfig } from '../helpers.ts'
+import { developmentPackages, installPackage } from '../install-package.ts'
 import { share } from '../share.ts'
 import { run } from './command-line.ts'
-import { installPackages } from './install-packages.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const kinds = ['channel', 'toolset', 'preset', 'provider']
@@ -18,7 +18,7 @@ const execute = promisify(execFile)
 
 const shared = share(async () => {
   const dir = temporaryFolder()
-  installPackages(dir)
+  installPackage(dir, { others: developmentPackages })
   const written = await Promise.all(kinds.map((kind) => run(dir, ['plugin', 'new', `my-${kind}`, '--kind', kind])))
   return { dir, written }
 })
