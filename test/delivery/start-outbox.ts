@@ -126,6 +126,8 @@ export async function startOutbox(
     die: async () => {
       closed = true
       await store.close()
+      await outbox.close(0)
+      await connections.close()
       extensions.close()
     },
   }
