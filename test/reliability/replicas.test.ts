@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } fro
 import { startModel } from '../doubles/model.ts'
 import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { newEvent, newSchedule } from '../contracts/store-samples.ts'
+import { closeAtEnd, share } from '../share.ts'
 import { silent } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
 import { createDatabase, query, startPostgres } from '../postgres.ts'
@@ -135,10 +136,16 @@ describe('two gateways on one database', () => {
 })
 
 describe('a gateway that loses its database', () => {
-  it('answers 503, and continues by itself when the database is back', async () => {
+  const shared = share(async () => {
     const server = await startPostgres()
-    onTestFinished(server.remove)
-    const gateway = await startGateway({ storage: { url: server.url } })
+    closeAtEnd(server.remove)
+    return server
+  })
+
+  it('answers 503, and continues by itself when the database is back', async () => {
+    const server = shared()
+    const { url } = await createDatabase(server.url)
+    const gateway = await startGateway({ storage: { url } })
     const post = async (text: string) =>
       await gateway.post('/hooks/wake', { text, mode: 'next-heartbeat' }, { 'idempotency-key': text })
     expect((await post('before')).status).toBe(200)
@@ -152,16 +159,16 @@ describe('a gateway that loses its database', () => {
     await server.start()
     await expect.poll(async () => (await post('during')).status).toBe(200)
     expect((await gateway.get('/readyz')).status).toBe(200)
-    expect(await query(server.url, 'SELECT count(*) AS n FROM event')).toEqual([{ n: '2' }])
+    expect(await query(url, 'SELECT count(*) AS n FROM event')).toEqual([{ n: '2' }])
   })
 
   const ofLeases = 'stops what it holds a lease for before the lease ends, and continues when the database is back'
   it(ofLeases, { timeout: 60_000 }, async () => {
-    const server = await startPostgres()
-    onTestFinished(server.remove)
+    const server = shared()
+    const { url } = await createDatabase(server.url)
     const model = await startModel()
     model.script({ hang: true }, { text: 'Done.' })
-    const gateway = await startGateway({ storage: { url: server.url }, providers: model.providers })
+    const gateway = await startGateway({ storage: { url }, providers: model.providers })
     await expect.poll(() => stateOf(gateway)).toBe('connected')
     const body = { message: 'Do it.', model: 'double/m', deliver: false, wakeMode: 'next-heartbeat' }
     const { runId } = (await gateway.post('/hooks/agent', body)).body
