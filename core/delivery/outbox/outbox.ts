@@ -63,6 +63,7 @@ export function createOutbox({
 }: OutboxDeps): Outbox {
   const pacing = createPacing(limits.longestBackoffMs)
   const sending = new Set<Promise<void>>()
+  let hasStarted = false
   let isClosing = false
   let recovery: NodeJS.Timeout | undefined
 
@@ -169,12 +170,14 @@ export function createOutbox({
     takeOver: (account) => void recoverExpired(account).then(poller.notify, () => undefined),
     resume: async () => {
       await recoverExpired()
+      hasStarted = true
       if (replicas) shareWith(replicas)
       poller.notify()
     },
     close: async (ms) => {
       clearInterval(recovery)
-      await Promise.race([drained(), delay(ms, undefined, { ref: false })])
+      // A gateway that could not start has nothing to send, and maybe no store.
+      if (hasStarted) await Promise.race([drained(), delay(ms, undefined, { ref: false })])
       isClosing = true
       await poller.close()
     },

@@ -139,7 +139,7 @@ describe('the database is refused, with one sentence,', () => {
 
   it('which is all that a start prints', async () => {
     const dir = temporaryFolder()
-    writeConfig(dir, { storage: { url: urlOf('sslmode=verify-full') }, log: { level: 'silent' } })
+    writeConfig(dir, { storage: { url: urlOf('sslmode=verify-full') } })
     const { code, stdout, stderr } = await run(dir, ['start'])
     expect({ code, stdout, sentence: stderr.trimEnd() }).toEqual({
       code: 1,
