@@ -16,13 +16,17 @@ import {
 } from 'baileys'
 import type { WebSocket } from 'ws'
 
-export interface ServerIdentity {
+interface ServerIdentity {
+  /** The public key of the authority that signs the chain. */
+  root: Uint8Array
   keys: KeyPair
   chain: Uint8Array
 }
 
-/** Creates the keys of a server. From now on, clients in this process trust it instead of WhatsApp. */
-export function createServerIdentity(): ServerIdentity & { root: Uint8Array } {
+/** The keys of every server in this process, whose clients trust them instead of those of WhatsApp. */
+export const serverIdentity = createServerIdentity()
+
+function createServerIdentity(): ServerIdentity {
   const [root, intermediate, leaf] = [Curve.generateKeyPair(), Curve.generateKeyPair(), Curve.generateKeyPair()]
   const { NoiseCertificate } = proto.CertChain
   const certify = (signer: KeyPair, fields: proto.CertChain.NoiseCertificate.IDetails) => {
@@ -34,7 +38,7 @@ export function createServerIdentity(): ServerIdentity & { root: Uint8Array } {
     leaf: certify(intermediate, { serial: 2, issuerSerial: 1, key: leaf.public }),
   }).finish()
   WA_CERT_DETAILS.PUBLIC_KEY.set(root.public)
-  return { keys: leaf, chain, root: root.public }
+  return { root: root.public, keys: leaf, chain }
 }
 
 export interface Transport {
@@ -42,14 +46,13 @@ export interface Transport {
 }
 
 interface TransportOptions {
-  identity: ServerIdentity
   /** The client's payload after the handshake, and its public key. */
   onHello(payload: proto.ClientPayload, clientKey: Uint8Array): void
   onNode(node: BinaryNode): Promise<void>
   onError(error: unknown): void
 }
 
-export function acceptTransport(ws: WebSocket, { identity, onHello, onNode, onError }: TransportOptions): Transport {
+export function acceptTransport(ws: WebSocket, { onHello, onNode, onError }: TransportOptions): Transport {
   const ephemeral = Curve.generateKeyPair()
   const noise = createNoise()
   let cipher: ReturnType<typeof createFrameCipher> | undefined
@@ -66,9 +69,9 @@ export function acceptTransport(ws: WebSocket, { identity, onHello, onNode, onEr
     noise.absorb(client)
     noise.absorb(ephemeral.public)
     noise.mix(Curve.sharedKey(ephemeral.private, client))
-    const staticKey = noise.encrypt(identity.keys.public)
-    noise.mix(Curve.sharedKey(identity.keys.private, client))
-    const payload = noise.encrypt(identity.chain)
+    const staticKey = noise.encrypt(serverIdentity.keys.public)
+    noise.mix(Curve.sharedKey(serverIdentity.keys.private, client))
+    const payload = noise.encrypt(serverIdentity.chain)
     const serverHello = { ephemeral: ephemeral.public, static: staticKey, payload }
     writeFrame(proto.HandshakeMessage.encode({ serverHello }).finish())
     answered = true

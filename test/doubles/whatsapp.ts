@@ -15,7 +15,7 @@ import {
 import { WebSocketServer } from 'ws'
 import { openMediaServer } from './whatsapp-media.ts'
 import { createPerson, type DeviceKeys, type Person } from './whatsapp-person.ts'
-import { acceptTransport, createServerIdentity, type Transport } from './whatsapp-transport.ts'
+import { acceptTransport, serverIdentity, type Transport } from './whatsapp-transport.ts'
 
 export interface ReceivedMessage {
   id: string
@@ -53,7 +53,6 @@ export type WhatsappServer = Awaited<ReturnType<typeof openWhatsapp>>
 
 /** @param linked keys of a device that is linked already */
 export async function openWhatsapp(linked?: DeviceKeys) {
-  const { root, ...identity } = createServerIdentity()
   const media = await openMediaServer()
   const sockets = new Set<Socket>()
   const devices = new Map<string, DeviceKeys>()
@@ -269,7 +268,6 @@ export async function openWhatsapp(linked?: DeviceKeys) {
       isPairing: false,
       close: () => ws.close(),
       ...acceptTransport(ws, {
-        identity,
         onHello: (payload, clientKey) => {
           socket.clientKey = clientKey
           onHello(socket, payload, isRefused)
@@ -310,7 +308,7 @@ export async function openWhatsapp(linked?: DeviceKeys) {
 
   return {
     /** The key that clients must trust, for a client in another process. */
-    root,
+    root: serverIdentity.root,
     config: { webSocketUrl: `${base}/`, mediaHost: media.host },
     /** An address where the server says that the device is not linked. */
     unlinkedUrl: `${base}/unlinked`,
