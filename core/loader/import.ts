@@ -35,8 +35,9 @@ export function createImporter(dir: string): Importer {
     resolve(specifier, context, next) {
       if (specifier === 'svc-gateway/plugin') return { url: contractUrl, shortCircuit: true }
       const resolved = next(specifier, context)
-      const [file, parent] = [pathOf(resolved.url), pathOf(context.parentURL)]
-      if (file !== undefined && parent !== undefined && isPluginCode(parent)) imported.add(file)
+      const parent = pathOf(context.parentURL)
+      const file = parent !== undefined && isPluginCode(parent) ? pathOf(resolved.url) : undefined
+      if (file !== undefined) imported.add(file)
       return resolved
     },
   })
