@@ -72,7 +72,6 @@ async function bundleGateway(): Promise<string[]> {
     worker: 'core/store/sqlite/worker.ts',
     checkpointer: 'core/store/sqlite/checkpointer.ts',
     copier: 'core/store/sqlite/copier.ts',
-    builtins: builtins.name,
   }
   const isBundled = new RegExp(`^(${bundledPackages.join('|')}|svc-gateway)(/|$)`)
   const external = (id: string, importer?: string): boolean =>
@@ -106,15 +105,15 @@ function samplesFile(module: string | undefined): string | undefined {
   return preset && `samples/${preset}.js`
 }
 
-/** The module that core/loader/import.ts imports from the build: a list of what all built-in extensions export. */
-const builtins: Plugin & { name: string } = {
+/** Reading a file for each built-in extension would slow down the start, so the build has all of them in one module. */
+const builtins: Plugin = {
   name: 'builtin-extensions',
-  resolveId: (id) => (id === builtins.name ? id : null),
   load: async (id) => {
-    if (id !== builtins.name) return null
+    if (id !== join(root, 'core', 'loader', 'builtins.ts')) return null
     const files = await listBuiltins(root)
     const imports = files.map((file, index) => `import extension${index} from ${JSON.stringify(file)}\n`)
-    return `${imports.join('')}export default [${files.map((_, index) => `extension${index}`).join(', ')}].flat()`
+    const list = files.map((_, index) => `extension${index}`).join(', ')
+    return `${imports.join('')}export const builtins = [${list}].flat()`
   },
 }
 

@@ -2,12 +2,11 @@
 // resolves to the contract of this gateway.
 import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
 import { describeThrown, firstLineOf } from '../errors.ts'
 import * as contract from '../plugin.ts'
-import { listBuiltins } from './discover.ts'
 
 export interface ImportedModule {
   /** The path of the module. */
@@ -62,12 +61,9 @@ const isJiti = (file: string): boolean => /[\\/]node_modules[\\/]jiti[\\/]/.test
 
 const isInPackage = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
-/** The build has all built-in extensions in one module, because reading a file for each would slow down the start. */
-export async function importBuiltins(): Promise<ImportedModule[]> {
-  if (extname(import.meta.filename) === '.ts')
-    return await Promise.all((await listBuiltins(join(import.meta.dirname, '..', '..'))).map(importFile))
-  const { file, exported } = await importFile(join(import.meta.dirname, 'builtins.js'))
-  return (exported as unknown[]).map((one) => ({ file, exported: one }))
+/** Loads the built-in extensions when the first gateway of the process needs them. */
+export async function importBuiltins(): Promise<ImportedModule> {
+  return { file: import.meta.filename, exported: (await import('./builtins.ts')).builtins }
 }
 
 async function importFile(file: string): Promise<ImportedModule> {

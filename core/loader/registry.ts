@@ -41,7 +41,7 @@ export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000
     ? [...new Set(plugins)].map((entry) => load(entry, importer.importPlugin(entry), importLimitMs))
     : []
   const registry = createRegistry()
-  for (const module of await importBuiltins()) registry.addModule({ source: ownSource, module })
+  registry.addModule({ source: ownSource, module: await importBuiltins() })
   for (const module of await Promise.all(theirs)) registry.addModule(module)
   log.debug({ plugins: plugins.length, extensions: registry.extensions.sources.size }, 'extensions loaded')
   const packages = createPackages(dir)
