@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../../doubles/chat.ts'
 import { messagesOf, type ModelServer, startModel } from '../../doubles/model.ts'
-import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../../helpers.ts'
+import { type Document, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 import { share } from '../../share.ts'
 
 const quiet = { heartbeat: { every: 0 } }
@@ -22,21 +22,32 @@ async function start(
   return { chat, ...gateway }
 }
 
-/** Starts two channels that anybody may write to, for tests that have message ids and texts of their own. */
-async function startOpen() {
-  const started = await start({ 'chat-native': open, 'chat-none': open })
+/**
+ * Starts two channels that anybody may write to, and one that Ann and Bob may write to. Its tests have message ids,
+ * recipients and texts of their own.
+ */
+async function startOpen(model?: ModelServer) {
+  const channels = { 'chat-native': open, 'chat-none': open, 'chat-reconcile': { allowFrom: ['Ann', 'bob'] } }
+  const started = await start(channels, { ...(model && { model }) })
   /** The sent message that contains this text. */
   const sent = async (text: string) => {
     const find = () => started.chat.held.find((message) => message.text.includes(text))
     await expect.poll(find).toBeDefined()
     return find()!
   }
-  return { ...started, sent }
+  const textsTo = (recipient: string) => started.chat.held.filter(({ to }) => to === recipient).map(({ text }) => text)
+  return { ...started, sent, textsTo }
 }
 
-describe('a message from a channel', () => {
-  const shared = share(startOpen)
+const shared = share(() => startOpen())
 
+/** Here each test scripts what the model answers. */
+const talking = share(async () => {
+  const model = await startModel()
+  return { model, ...(await startOpen(model)) }
+})
+
+describe('a message from a channel', () => {
   it('is answered to its sender, with thread and route', async () => {
     const { chat, sent } = shared()
     const address = { to: 'room 5', threadId: 't9', route: { service: 'eu' } }
@@ -49,13 +60,13 @@ describe('a message from a channel', () => {
   })
 
   it('is accepted once, even if it is repeated or edited', async () => {
-    const { chat, sent } = shared()
+    const { chat, sent, textsTo } = shared()
     expect(await chat.say({ id: 'a', text: 'First.', to: 'once' })).toBe('accepted')
     expect(await chat.say({ id: 'a', text: 'First.', to: 'once' })).toBe('duplicate')
     expect(await chat.say({ id: 'a', text: 'Edited.', to: 'once' })).toBe('duplicate')
     expect(await chat.say({ id: 'b', text: 'Last.', to: 'once' })).toBe('accepted')
     await sent('Received: Last.')
-    const replies = chat.held.flatMap(({ to, text }) => (to === 'once' ? (/^Received: \w+/.exec(text) ?? []) : []))
+    const replies = textsTo('once').flatMap((text) => /^Received: \w+/.exec(text) ?? [])
     expect(replies).toEqual(['Received: First', 'Received: Last'])
   })
 
@@ -85,29 +96,28 @@ describe('a message from a channel', () => {
   })
 
   it('is answered in order, one at a time', async () => {
-    const model = await startModel()
+    const { chat, model, textsTo } = talking()
     model.script({ text: 'one' }, { text: 'two' }, { text: 'three' })
-    const { chat } = await start({ 'chat-native': open }, { model })
-    await Promise.all(['a', 'b', 'c'].map((text) => chat.say({ text })))
-    expect((await chat.holds(3)).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
-    expect(messagesOf(model.requests[2]!).filter(({ role }) => role === 'user')).toHaveLength(3)
+    const inRoom = { to: 'ordered', group: 'group', mentioned: true } as const
+    await Promise.all(['a', 'b', 'c'].map((text) => chat.say({ text, ...inRoom })))
+    await expect.poll(() => textsTo('ordered')).toEqual(['one', 'two', 'three'])
+    expect(messagesOf(model.requests.at(-1)!).filter(({ role }) => role === 'user')).toHaveLength(3)
   })
 
   it('is answered with an error when its run fails', async () => {
-    const model = await startModel()
+    const { chat, model, sent } = talking()
     model.script({ status: 401 })
-    const { chat } = await start({ 'chat-native': open }, { model })
-    await chat.say({})
-    expect((await chat.holds(1))[0]!.text).toMatch(/^I could not answer\. The model's service refused the credential/)
+    await chat.say({ to: 'failing' })
+    const refusal = /^I could not answer\. The model's service refused the credential/
+    expect(await sent('I could not answer.')).toMatchObject({ to: 'failing', text: expect.stringMatching(refusal) })
   })
 
   it('gets no answer when the reply is only an acknowledgement', async () => {
-    const model = await startModel()
+    const { chat, model, textsTo } = talking()
     model.script({ text: 'HEARTBEAT_OK' }, { text: 'Yes.' })
-    const { chat } = await start({ 'chat-native': open }, { model })
-    await chat.say({ text: 'Anything?' })
-    await chat.say({ text: 'Really?' })
-    expect((await chat.holds(1))[0]!.text).toBe('Yes.')
+    await chat.say({ text: 'Anything?', to: 'acknowledged' })
+    await chat.say({ text: 'Really?', to: 'acknowledged' })
+    await expect.poll(() => textsTo('acknowledged')).toEqual(['Yes.'])
   })
 
   it('is stored before the channel gets its acknowledgement, and answered after a restart', async () => {
@@ -144,8 +154,8 @@ describe('allowFrom', () => {
   })
 
   it('allows the senders that it names, in any case, and no others', async () => {
-    const { chat } = await start({ 'chat-native': { allowFrom: ['Ann', 'bob'] } })
-    const from = (id: string) => chat.say({ from: { id } })
+    const { chat } = shared()
+    const from = (id: string) => chat.say({ from: { id } }, 'chat-reconcile')
     expect([await from('ANN'), await from('bob'), await from('an'), await from('*')]).toEqual([
       'accepted',
       'accepted',
@@ -156,7 +166,6 @@ describe('allowFrom', () => {
 })
 
 describe('the last route', () => {
-  const shared = share(startOpen)
   const run = { message: 'hi', wakeMode: 'next-heartbeat' }
 
   it('is the default recipient of a webhook reply: channel, recipient, thread and route', async () => {
@@ -190,51 +199,42 @@ describe('the last route', () => {
   })
 
   it('is not changed by senders that are not allowed', async () => {
-    const { chat, post } = await start({ 'chat-native': { allowFrom: ['ann'] } })
-    await chat.say({ to: 'room 1' })
-    await chat.say({ from: { id: 'eve' }, to: 'room of eve' })
-    await post('/hooks/agent', run)
-    expect((await chat.holds(2))[1]).toMatchObject({ to: 'room 1' })
+    const { chat, post, sent } = shared()
+    await chat.say({ to: 'room 1' }, 'chat-reconcile')
+    await chat.say({ from: { id: 'eve' }, to: 'room of eve' }, 'chat-reconcile')
+    await post('/hooks/agent', { ...run, message: 'Not to Eve.' })
+    expect(await sent('Not to Eve.')).toMatchObject({ channel: 'chat-reconcile', to: 'room 1' })
   })
 
-  it('survives a restart', async () => {
+  it('survives a reload and a restart', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()
     const changes = { agents: { defaults: quiet }, ...chat.config(dir, { 'chat-native': open }) }
-    const before = await startGateway(changes, dir)
+    const { gateway, post } = await startGateway(changes, dir)
     await chat.say({ to: 'room 1' })
     await chat.holds(1)
-    await before.gateway.close()
-    const after = await startGateway(changes, dir)
-    await after.post('/hooks/agent', run)
+    await gateway.reload()
+    expect((await post('/hooks/agent', run)).body.warnings).toBeUndefined()
     expect((await chat.holds(2))[1]).toMatchObject({ to: 'room 1' })
+    await gateway.close()
+    const after = await startGateway(changes, dir)
+    expect((await after.post('/hooks/agent', run)).body.warnings).toBeUndefined()
+    expect((await chat.holds(3))[2]).toMatchObject({ to: 'room 1' })
   })
 })
 
 describe('a group', () => {
   it('has a session of its own and leaves the last route of the main session', async () => {
-    const model = await startModel()
+    const { chat, model, post, sent } = talking()
     model.script({ text: 'To Ann.' }, { text: 'To the group.' }, { text: 'To Ann again.' })
-    const { chat, post } = await start({ 'chat-native': open }, { model })
     await chat.say({ to: 'ann', text: 'A secret.' })
-    await chat.holds(1)
-    await chat.say({
-      to: 'Room 1',
-      group: 'group',
-      mentioned: true,
-      text: 'Hello all.',
-      threadId: 't1',
-      route: { n: 7 },
-    })
-    expect((await chat.holds(2))[1]).toMatchObject({
-      to: 'Room 1',
-      threadId: 't1',
-      route: { n: 7 },
-      text: 'To the group.',
-    })
-    expect(JSON.stringify(model.requests[1]!.body['messages'])).not.toContain('secret')
+    await sent('To Ann.')
+    const room = { to: 'Room 1', threadId: 't1', route: { n: 7 } }
+    await chat.say({ ...room, group: 'group', mentioned: true, text: 'Hello all.' })
+    expect(await sent('To the group.')).toMatchObject(room)
+    expect(JSON.stringify(model.requests.at(-1)!.body['messages'])).not.toContain('secret')
     await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
-    expect((await chat.holds(3))[2]).toMatchObject({ to: 'ann', text: 'To Ann again.' })
+    expect(await sent('To Ann again.')).toMatchObject({ to: 'ann' })
   })
 })
 
@@ -258,47 +258,32 @@ describe('accounts', () => {
       agents: { defaults: quiet },
       ...chat.config(dir, { 'chat-native': { ...open, accounts } }),
     })
-    const first = await startGateway(config({ work: {} }), dir)
+    const { gateway, post } = await startGateway(config({ work: {} }), dir)
+    const run = () => post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
     await chat.say({ to: 'ann' })
     expect((await chat.holds(1))[0]).toMatchObject({ accountId: 'work' })
-    await first.gateway.close()
-    const second = await startGateway(config({ home: {}, work: {} }), dir)
-    await second.post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
+    writeConfig(dir, config({ home: {}, work: {} }))
+    await gateway.reload()
+    await run()
     expect((await chat.holds(2))[1]).toMatchObject({ accountId: 'work', to: 'ann' })
-    await second.gateway.close()
-    const third = await startGateway(config({ home: {} }), dir)
-    await third.post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
+    writeConfig(dir, config({ home: {} }))
+    await gateway.reload()
+    await run()
     expect((await chat.holds(3))[2]).toMatchObject({ accountId: 'home', to: 'ann' })
   })
 })
 
 describe('the response to a webhook', () => {
-  const ask = { message: 'hi', wakeMode: 'next-heartbeat' }
-  const warningsOf = async ({ post }: Pick<RunningGateway, 'post'>, fields: object = {}) =>
-    (await post('/hooks/agent', { ...ask, ...fields })).body.warnings
-
   it('warns that "last" leads nowhere before the main session has received a message', async () => {
-    const { chat, ...running } = await start({ 'chat-native': open, 'chat-none': open })
-    expect(await warningsOf(running)).toEqual([expect.stringContaining('The channel "last" leads nowhere')])
+    const { chat, post } = await start({ 'chat-native': open, 'chat-none': open })
+    const warnings = async (fields: object = {}) =>
+      (await post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', ...fields })).body.warnings
+    expect(await warnings()).toEqual([expect.stringContaining('The channel "last" leads nowhere')])
     await chat.say({ group: 'group', mentioned: true, to: 'room 1' })
-    expect(await warningsOf(running)).toHaveLength(1)
+    expect(await warnings()).toHaveLength(1)
     await chat.say({ to: 'ada' })
-    expect(await warningsOf(running)).toBeUndefined()
-    expect(await warningsOf(running, { channel: 'chat-native' })).toBeUndefined()
-    expect(await warningsOf(running, { channel: 'chat-none' })).toEqual([
-      expect.stringContaining('has no recipient yet'),
-    ])
-  })
-
-  it('uses the last route after a reload and after a restart', async () => {
-    const { chat, gateway, dir, ...running } = await start({ 'chat-native': open })
-    await chat.say({ to: 'ada' })
-    await gateway.reload()
-    expect(await warningsOf(running)).toBeUndefined()
-    await gateway.close()
-    const agents = { defaults: quiet }
-    expect(
-      await warningsOf(await startGateway({ agents, ...chat.config(dir, { 'chat-native': open }) }, dir)),
-    ).toBeUndefined()
+    expect(await warnings()).toBeUndefined()
+    expect(await warnings({ channel: 'chat-native' })).toBeUndefined()
+    expect(await warnings({ channel: 'chat-none' })).toEqual([expect.stringContaining('has no recipient yet')])
   })
 })

@@ -2,40 +2,70 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
-import { startChat } from '../../doubles/chat.ts'
-import { type Document, gatewayToken, startGateway, temporaryFolder } from '../../helpers.ts'
+import { type Chat, startChat } from '../../doubles/chat.ts'
+import {
+  type Document,
+  gatewayToken,
+  type RunningGateway,
+  startGateway,
+  temporaryFolder,
+  writeConfig,
+} from '../../helpers.ts'
 import { program } from '../../program.ts'
+import { share } from '../../share.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const authorization = `Bearer ${gatewayToken}`
 
-async function start(settings: Document = {}, { chat: shared, dir = temporaryFolder() }: Partial<Shared> = {}) {
-  const chat = shared ?? (await startChat())
-  const gateway = await startGateway(
-    { agents, ...chat.config(dir, { 'chat-native': { dmPolicy: 'pairing', ...settings } }) },
-    dir,
-  )
-  const approve = (code: string) => gateway.post(`/api/pairings/${code}/approve`, {}, { authorization })
-  const items = async () => (await gateway.get('/api/pairings')).body.items
-  return { chat, approve, items, ...gateway }
+/** Starts a gateway with these channels. */
+async function start(channels: Channels = { 'chat-native': { dmPolicy: 'pairing' } }) {
+  const chat = await startChat()
+  const dir = temporaryFolder()
+  const config = (changed = channels) => ({ agents, ...chat.config(dir, changed) })
+  const gateway = await startGateway(config(), dir)
+  return { chat, config, ...use(chat, gateway), ...gateway }
 }
 
-interface Shared {
-  chat: Awaited<ReturnType<typeof startChat>>
-  dir: string
+type Channels = Parameters<Chat['config']>[1]
+
+function use(chat: Chat, { get, post }: Pick<RunningGateway, 'get' | 'post'>) {
+  /** Waits until the recipient has this many messages. */
+  const told = async (recipient: string, count = 1) => {
+    const messages = () => chat.held.filter(({ to }) => to === recipient)
+    await expect.poll(() => messages().length).toBeGreaterThanOrEqual(count)
+    return messages()
+  }
+  /** Writes as an unknown sender, and returns the code that the sender gets. */
+  const ask = async (id: string, name?: string) => {
+    await chat.say({ from: { id, ...(name !== undefined && { name }) }, to: id })
+    return codeIn((await told(id))[0]!.text)
+  }
+  const approve = (code: string) => post(`/api/pairings/${code}/approve`, {}, { authorization })
+  const items = async (): Promise<Document[]> => (await get('/api/pairings')).body.items
+  const itemsOf = async (sender: string) => (await items()).filter((item) => item['sender'] === sender)
+  return { told, ask, approve, items, itemsOf }
 }
 
 const codeIn = (text: string): string => /\b[A-HJ-NP-Z2-9]{8}\b/.exec(text)?.[0] ?? ''
 
+/** Each test has senders of its own. */
+const shared = share(() =>
+  start({
+    'chat-native': { dmPolicy: 'pairing' },
+    'chat-reconcile': { dmPolicy: 'pairing' },
+    'chat-none': { dmPolicy: 'allowlist' },
+  }),
+)
+
 describe('an unknown sender', () => {
   it('gets a code once, may write after the approval, and gets answers', async () => {
-    const { chat, approve, items } = await start()
+    const { chat, told, approve, itemsOf } = shared()
     const from = { id: 'Eve', name: 'Eve E.' }
     expect(await chat.say({ from, to: 'eve', threadId: 't1', route: { n: 1 }, text: 'Hello?' })).toBe('ignored')
-    const [asked] = await chat.holds(1)
+    const [asked] = await told('eve')
     expect(asked).toMatchObject({ to: 'eve', threadId: 't1', route: { n: 1 } })
     const code = codeIn(asked!.text)
-    expect(await items()).toEqual([
+    expect(await itemsOf('Eve')).toEqual([
       expect.objectContaining({ status: 'pending', channel: 'chat-native', accountId: 'default', sender: 'Eve', code }),
     ])
     expect(await chat.say({ from })).toBe('ignored')
@@ -43,150 +73,142 @@ describe('an unknown sender', () => {
       status: 200,
       body: { ok: true, channel: 'chat-native', accountId: 'default', sender: 'Eve', name: 'Eve E.' },
     })
-    expect((await chat.holds(2))[1]).toMatchObject({ to: 'eve', text: expect.stringContaining('approved') })
+    expect((await told('eve', 2))[1]).toMatchObject({ text: expect.stringContaining('approved') })
     expect(await chat.say({ from: { id: 'eve' }, to: 'eve', text: 'Now?' })).toBe('accepted')
-    expect((await chat.holds(3))[2]!.text).toContain('Received: Now?')
-    expect(await items()).toEqual([expect.objectContaining({ status: 'approved', sender: 'Eve', name: 'Eve E.' })])
+    expect((await told('eve', 3))[2]!.text).toContain('Received: Now?')
+    expect(await itemsOf('Eve')).toEqual([
+      expect.objectContaining({ status: 'approved', sender: 'Eve', name: 'Eve E.' }),
+    ])
   })
 
   it('gets nothing in a group, or with dmPolicy "allowlist"', async () => {
-    const { chat, items } = await start({ accounts: { a: {} } })
-    expect(await chat.say({ group: 'group', mentioned: true, to: 'room' })).toBe('ignored')
-    expect(await items()).toEqual([])
-    const other = await start({ dmPolicy: 'allowlist' })
-    expect(await other.chat.say({})).toBe('ignored')
-    expect(await other.items()).toEqual([])
+    const { chat, itemsOf } = shared()
+    const from = { id: 'nobody' }
+    expect(await chat.say({ from, group: 'group', mentioned: true, to: 'room' })).toBe('ignored')
+    expect(await chat.say({ from }, 'chat-none')).toBe('ignored')
+    expect(await itemsOf('nobody')).toEqual([])
   })
 
   it('may write in a group after the approval', async () => {
-    const { chat, approve } = await start()
-    await chat.say({ from: { id: 'eve' } })
-    await approve(codeIn((await chat.holds(1))[0]!.text))
+    const { chat, approve, ask } = shared()
+    await approve(await ask('member'))
     const inGroup = { group: 'group', mentioned: true, to: 'room' } as const
-    expect(await chat.say({ from: { id: 'eve' }, ...inGroup })).toBe('accepted')
-    expect(await chat.say({ from: { id: 'bob' }, ...inGroup })).toBe('ignored')
+    expect(await chat.say({ from: { id: 'member' }, ...inGroup })).toBe('accepted')
+    expect(await chat.say({ from: { id: 'stranger' }, ...inGroup })).toBe('ignored')
   })
 
   it('gets no code while three others wait', async () => {
-    const { chat, items } = await start()
-    const results = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((id) => chat.say({ from: { id }, to: id })))
-    expect(new Set(results)).toEqual(new Set(['ignored']))
-    expect(await items()).toHaveLength(3)
-    const codes = (await chat.holds(3)).map(({ text }) => codeIn(text))
-    expect(new Set(codes).size).toBe(3)
+    const { chat, items } = shared()
+    const say = (id: string) => chat.say({ from: { id }, to: id }, 'chat-reconcile')
+    expect(new Set(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(say)))).toEqual(new Set(['ignored']))
+    expect((await items()).filter(({ channel }) => channel === 'chat-reconcile')).toHaveLength(3)
+    const codes = () => chat.held.flatMap(({ channel, text }) => (channel === 'chat-reconcile' ? [codeIn(text)] : []))
+    await expect.poll(() => new Set(codes()).size).toBe(3)
   })
 
   it('gets another code when the first has expired, which is not accepted any more', async () => {
-    const { chat, approve, items } = await start()
-    await chat.say({ from: { id: 'eve' } })
-    const first = codeIn((await chat.holds(1))[0]!.text)
+    const { chat, told, ask, approve, items } = await start()
+    const first = await ask('eve')
     const later = Date.now() + 61 * 60 * 1000
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => later)
     try {
       expect(await items()).toEqual([])
       expect(await approve(first)).toMatchObject({ status: 404, body: { error: { type: 'pairing_not_found' } } })
-      await chat.say({ from: { id: 'eve' } })
-      expect(codeIn((await chat.holds(2))[1]!.text)).not.toBe(first)
+      await chat.say({ from: { id: 'eve' }, to: 'eve' })
+      expect(codeIn((await told('eve', 2))[1]!.text)).not.toBe(first)
     } finally {
       clock.mockRestore()
     }
   })
 
   it('finds its code in no line of the log', async () => {
-    const { chat, approve, logged } = await start()
-    await chat.say({ from: { id: 'eve' } })
-    const code = codeIn((await chat.holds(1))[0]!.text)
+    const { told, ask, approve, logged } = shared()
+    const code = await ask('reader')
+    const before = logged.length
     await approve(code)
-    await chat.holds(2)
+    await told('reader', 2)
     expect((await approve(code)).status).toBe(404)
-    expect(logged.join('\n')).toContain('a sender was approved')
-    expect(logged.join('\n')).toContain('/api/pairings/:code/approve')
+    const log = logged.slice(before).join('\n')
+    expect(log).toContain('a sender was approved')
+    expect(log).toContain('/api/pairings/:code/approve')
     expect(logged.join('\n').toUpperCase()).not.toContain(code)
   })
 })
 
 describe('an approval', () => {
   it('survives a restart, and so does a code', async () => {
-    const chat = await startChat()
-    const dir = temporaryFolder()
-    const before = await start({}, { chat, dir })
-    await chat.say({ from: { id: 'eve' } })
-    await chat.say({ from: { id: 'bob' } })
-    const codes = (await chat.holds(2)).map(({ text }) => codeIn(text))
-    await before.approve(codes[0]!)
-    await chat.holds(3)
-    await before.gateway.close()
-    const after = await start({}, { chat, dir })
+    const { chat, ask, approve, told, config, dir, gateway } = await start()
+    const codes = [await ask('eve'), await ask('bob')]
+    await approve(codes[0]!)
+    await told('eve', 2)
+    await gateway.close()
+    const after = use(chat, await startGateway(config(), dir))
     expect(await chat.say({ from: { id: 'eve' } })).toBe('accepted')
     expect((await after.approve(codes[1]!)).status).toBe(200)
     expect(await chat.say({ from: { id: 'bob' } })).toBe('accepted')
   })
 
   it('holds for one account, and only while dmPolicy is "pairing"', async () => {
-    const chat = await startChat()
-    const dir = temporaryFolder()
-    const before = await start({ accounts: { a: {} } }, { chat, dir })
-    await chat.say({ from: { id: 'eve' } })
-    await before.approve(codeIn((await chat.holds(1))[0]!.text))
+    const account = (id: string, dmPolicy = 'pairing') => ({ 'chat-native': { dmPolicy, accounts: { [id]: {} } } })
+    const { chat, ask, approve, config, dir, gateway } = await start(account('a'))
+    await approve(await ask('eve'))
     expect(await chat.say({ from: { id: 'eve' } })).toBe('accepted')
-    await before.gateway.close()
-    const other = await start({ accounts: { b: {} } }, { chat, dir })
+    writeConfig(dir, config(account('b')))
+    await gateway.reload()
     expect(await chat.say({ from: { id: 'eve' } })).toBe('ignored')
-    await other.gateway.close()
-    await start({ dmPolicy: 'allowlist', accounts: { a: {} } }, { chat, dir })
+    writeConfig(dir, config(account('a', 'allowlist')))
+    await gateway.reload()
     expect(await chat.say({ from: { id: 'eve' } })).toBe('ignored')
   })
 
   it('can be withdrawn', async () => {
-    const { chat, approve, post } = await start()
-    await chat.say({ from: { id: 'eve' } })
-    await approve(codeIn((await chat.holds(1))[0]!.text))
-    const revoke = () => post('/api/pairings/revoke', { channel: 'chat-native', sender: 'EVE' }, { authorization })
+    const { chat, ask, approve, post } = shared()
+    await approve(await ask('guest'))
+    const revoke = () => post('/api/pairings/revoke', { channel: 'chat-native', sender: 'GUEST' }, { authorization })
     expect((await revoke()).body).toEqual({ ok: true })
-    expect(await chat.say({ from: { id: 'eve' } })).toBe('ignored')
+    expect(await chat.say({ from: { id: 'guest' } })).toBe('ignored')
     expect((await revoke()).status).toBe(404)
   })
 
   it('needs the credential of the gateway', async () => {
-    const { post, get } = await start()
+    const { post, get } = shared()
     expect((await post('/api/pairings/ABCDEFGH/approve', {})).status).toBe(401)
     expect((await get('/api/pairings', { authorization: '' })).status).toBe(401)
   })
 })
 
 describe('svc-gateway pairing', () => {
+  /** Each test withdraws the approvals that it has made. */
+  const listed = share(() => start())
+  const run = async (...args: string[]) => {
+    const { url, dir } = listed()
+    const options = ['--config', `${dir}/gateway.json5`, '--url', url]
+    return await promisify(execFile)(process.execPath, [program, 'pairing', ...args, ...options])
+  }
+
   it('lists, approves and withdraws', async () => {
-    const { chat, url, dir } = await start()
-    const run = async (...args: string[]) => {
-      const options = ['--config', `${dir}/gateway.json5`, '--url', url]
-      return (await promisify(execFile)(process.execPath, [program, 'pairing', ...args, ...options])).stdout
-    }
-    await chat.say({ from: { id: 'eve', name: 'E\u001b[2Jve' } })
-    const code = codeIn((await chat.holds(1))[0]!.text)
-    expect(await run('list')).toMatch(
+    const code = await listed().ask('eve', 'E\u001b[2Jve')
+    expect((await run('list')).stdout).toMatch(
       new RegExp(String.raw`^pending  ${code}  eve \(E\\u001b\[2Jve\) on chat-native, account default  until 20.*\n$`),
     )
-    expect(await run('approve', code)).toBe('Approved: eve (E\\u001b[2Jve) on chat-native, account default\n')
-    expect(await run('revoke', 'chat-native', 'eve')).toBe('The approval was withdrawn.\n')
+    expect((await run('approve', code)).stdout).toBe('Approved: eve (E\\u001b[2Jve) on chat-native, account default\n')
+    expect((await run('revoke', 'chat-native', 'eve')).stdout).toBe('The approval was withdrawn.\n')
     await expect(run('approve', code)).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('No sender') })
   })
 
   it('prints one JSON object with --json', async () => {
-    const { chat, url, dir } = await start()
-    const run = async (...args: string[]) => {
-      const options = ['--config', `${dir}/gateway.json5`, '--url', url, '--json']
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, 'pairing', ...args, ...options])
+    const runJson = async (...args: string[]) => {
+      const { stdout, stderr } = await run(...args, '--json')
       return { stderr, printed: JSON.parse(stdout) as unknown }
     }
-    await chat.say({ from: { id: 'eve', name: 'E\u001b[2Jve' } })
-    const code = codeIn((await chat.holds(1))[0]!.text)
-    expect(await run('approve', code)).toEqual({
+    const code = await listed().ask('bob', 'B\u001b[2Job')
+    expect(await runJson('approve', code)).toEqual({
       stderr: '',
-      printed: { ok: true, channel: 'chat-native', accountId: 'default', sender: 'eve', name: 'E\u001b[2Jve' },
+      printed: { ok: true, channel: 'chat-native', accountId: 'default', sender: 'bob', name: 'B\u001b[2Job' },
     })
-    expect(await run('revoke', 'chat-native', 'eve')).toEqual({ stderr: '', printed: { ok: true } })
+    expect(await runJson('revoke', 'chat-native', 'bob')).toEqual({ stderr: '', printed: { ok: true } })
     const refused = { code: 1, stdout: '', stderr: expect.stringMatching(/^No sender is waiting .+\.\n$/) }
-    await expect(run('approve', code)).rejects.toMatchObject(refused)
-    await expect(run('revoke', 'chat-native', 'eve')).rejects.toMatchObject(refused)
+    await expect(runJson('approve', code)).rejects.toMatchObject(refused)
+    await expect(runJson('revoke', 'chat-native', 'bob')).rejects.toMatchObject(refused)
   })
 })
