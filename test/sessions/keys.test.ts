@@ -2,18 +2,23 @@
 import { describe, expect, it } from 'vitest'
 import { messagesOf, startModel } from '../doubles/model.ts'
 import { type Document, startGateway } from '../helpers.ts'
+import { reconfigure } from '../reconfigure.ts'
+import { share } from '../share.ts'
 
 const still = { wakeMode: 'next-heartbeat', deliver: false }
 const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
 
-/** The session of each request, or the status of its error. */
-async function sessions(hooks: Document, bodies: Document[]): Promise<unknown[]> {
-  const { post } = await startGateway({ agents, hooks })
-  const answers = await Promise.all(bodies.map((body) => post('/hooks/agent', { message: 'hi', ...still, ...body })))
-  return answers.map(({ status, body }) => (status === 200 ? body.sessionKey : status))
-}
-
 describe('the session of an agent hook', () => {
+  const shared = share(() => startGateway({ agents }))
+
+  /** The session of each request under these settings, or the status of its error. */
+  async function sessions(hooks: Document, bodies: Document[]): Promise<unknown[]> {
+    await reconfigure(shared(), { agents, hooks })
+    const { post } = shared()
+    const answers = await Promise.all(bodies.map((body) => post('/hooks/agent', { message: 'hi', ...still, ...body })))
+    return answers.map(({ status, body }) => (status === 200 ? body.sessionKey : status))
+  }
+
   it('is new for each request by default', async () => {
     const [first, second] = await sessions({}, [{}, {}])
     expect(first).toMatch(/^agent:main:hook:[0-9a-f-]{36}$/)
@@ -100,17 +105,20 @@ describe('the session of an agent hook', () => {
 })
 
 describe('the main session', () => {
-  const statusOf = async (changes: Document) => {
+  const defaults = { model: 'double/m', heartbeat: { every: 0 } }
+  const shared = share(async () => {
     const model = await startModel()
+    return { model, ...(await startGateway({ providers: model.providers })) }
+  })
+
+  /** What the agent reads about its session in a heartbeat under this configuration. */
+  const statusOf = async ({ agents = {}, ...changes }: { agents?: Document } & Document) => {
+    const { model, ...running } = shared()
+    await reconfigure(running, { providers: model.providers, agents: { defaults, ...agents }, ...changes })
     model.script({ tool: 'session_status', args: {} }, { text: 'Done.' })
-    const { post } = await startGateway({
-      providers: model.providers,
-      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } }, ...(changes['agents'] as object) },
-      ...(changes['session'] ? { session: changes['session'] } : {}),
-    })
-    await post('/hooks/wake', { text: 'News.' })
-    await model.request(1)
-    return messagesOf(model.requests[1]!).find(({ role }) => role === 'tool')!.content
+    const before = model.requests.length
+    await running.post('/hooks/wake', { text: 'News.' })
+    return messagesOf(await model.request(before + 1)).find(({ role }) => role === 'tool')!.content
   }
 
   it('belongs to the default agent: the one with default: true, the first, or "main"', async () => {

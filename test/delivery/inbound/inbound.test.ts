@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../../doubles/chat.ts'
 import { messagesOf, type ModelServer, startModel } from '../../doubles/model.ts'
-import { type Document, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
+import { type Document, startGateway, temporaryFolder } from '../../helpers.ts'
+import { reconfigure } from '../../reconfigure.ts'
 import { share } from '../../share.ts'
 
 const quiet = { heartbeat: { every: 0 } }
@@ -258,16 +259,14 @@ describe('accounts', () => {
       agents: { defaults: quiet },
       ...chat.config(dir, { 'chat-native': { ...open, accounts } }),
     })
-    const { gateway, post } = await startGateway(config({ work: {} }), dir)
-    const run = () => post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
+    const running = await startGateway(config({ work: {} }), dir)
+    const run = () => running.post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
     await chat.say({ to: 'ann' })
     expect((await chat.holds(1))[0]).toMatchObject({ accountId: 'work' })
-    writeConfig(dir, config({ home: {}, work: {} }))
-    await gateway.reload()
+    await reconfigure(running, config({ home: {}, work: {} }))
     await run()
     expect((await chat.holds(2))[1]).toMatchObject({ accountId: 'work', to: 'ann' })
-    writeConfig(dir, config({ home: {} }))
-    await gateway.reload()
+    await reconfigure(running, config({ home: {} }))
     await run()
     expect((await chat.holds(3))[2]).toMatchObject({ accountId: 'home', to: 'ann' })
   })

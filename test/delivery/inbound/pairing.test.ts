@@ -3,15 +3,9 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
 import { type Chat, startChat } from '../../doubles/chat.ts'
-import {
-  type Document,
-  gatewayToken,
-  type RunningGateway,
-  startGateway,
-  temporaryFolder,
-  writeConfig,
-} from '../../helpers.ts'
+import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../../helpers.ts'
 import { program } from '../../program.ts'
+import { reconfigure } from '../../reconfigure.ts'
 import { share } from '../../share.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
@@ -150,14 +144,12 @@ describe('an approval', () => {
 
   it('holds for one account, and only while dmPolicy is "pairing"', async () => {
     const account = (id: string, dmPolicy = 'pairing') => ({ 'chat-native': { dmPolicy, accounts: { [id]: {} } } })
-    const { chat, ask, approve, config, dir, gateway } = await start(account('a'))
+    const { chat, ask, approve, config, ...running } = await start(account('a'))
     await approve(await ask('eve'))
     expect(await chat.say({ from: { id: 'eve' } })).toBe('accepted')
-    writeConfig(dir, config(account('b')))
-    await gateway.reload()
+    await reconfigure(running, config(account('b')))
     expect(await chat.say({ from: { id: 'eve' } })).toBe('ignored')
-    writeConfig(dir, config(account('a', 'allowlist')))
-    await gateway.reload()
+    await reconfigure(running, config(account('a', 'allowlist')))
     expect(await chat.say({ from: { id: 'eve' } })).toBe('ignored')
   })
 
