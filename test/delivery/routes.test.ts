@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 import { type Document, gatewayToken, startGateway } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const token = 'token-of-the-phone'
 const plugins = [fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))]
@@ -22,21 +23,35 @@ async function start(changes: Document = {}, phone: object = { allowFrom: ['*'] 
   return { ...gateway, becomes, link, call, account }
 }
 
+/** Its channel is linked, and two attempts may fail. */
+const linked = share(async () => {
+  const running = await start({ hooks: { rateLimit: { maxAttempts: 2 } } })
+  await running.link()
+  return running
+})
+
+/** Its channel is not linked. */
+const unlinked = share(async () => {
+  const running = await start()
+  await running.becomes('login_required')
+  return running
+})
+
 const message = { id: 'm1', from: { id: '123' }, to: '123', text: 'hello' }
 
 describe('POST /channels/<name>', () => {
   it('hands the request to the channel without the credential of the gateway', async () => {
-    const { call, link, get } = await start()
-    await link()
-    const answer = await call(message)
+    const { call, get } = linked()
+    const runs = async () => (await get('/api/runs')).body.items.length
+    const before = await runs()
+    const answer = await call({ ...message, id: 'once' })
     expect([answer.status, answer.body]).toEqual([202, { received: 'accepted' }])
-    expect((await call(message)).body).toEqual({ received: 'duplicate' })
-    await vi.waitFor(async () => expect((await get('/api/runs')).body.items).toHaveLength(1))
+    expect((await call({ ...message, id: 'once' })).body).toEqual({ received: 'duplicate' })
+    expect(await runs()).toBe(before + 1)
   })
 
   it('passes on what the channel refuses, and limits failed attempts by address', async () => {
-    const { call, link } = await start({ hooks: { rateLimit: { maxAttempts: 2 } } })
-    await link()
+    const { call } = linked()
     const wrong = { 'x-signature': 'wrong' }
     expect((await call(message, wrong)).body).toEqual({ error: 'signature' })
     const statuses = [(await call(message, wrong)).status, (await call(message, wrong)).status]
@@ -46,8 +61,7 @@ describe('POST /channels/<name>', () => {
   })
 
   it('answers 404 the same way for everything that takes no requests', async () => {
-    const { call, becomes } = await start()
-    await becomes('login_required')
+    const { call } = unlinked()
     const paths = [
       '/channels/phone',
       '/channels/console',
@@ -61,8 +75,7 @@ describe('POST /channels/<name>', () => {
   })
 
   it('answers 503 with Retry-After when the channel fails, and logs why without secrets', async () => {
-    const { call, link, logged } = await start()
-    await link()
+    const { call, logged } = linked()
     for (const body of [{ broken: true }, { odd: true }]) {
       const answer = await call(body)
       expect([answer.status, answer.body.error.type]).toEqual([503, 'channel_unavailable'])
@@ -82,8 +95,7 @@ describe('POST /channels/<name>', () => {
   })
 
   it('refuses a body of more than 1 MiB', async () => {
-    const { call, link } = await start()
-    await link()
+    const { call } = linked()
     const pad = (length: number) => ({ ...message, text: '', pad: 'x'.repeat(length) })
     const rest = JSON.stringify(pad(0)).length
     expect((await call(pad(1024 * 1024 - rest))).status).toBe(202)
@@ -103,8 +115,7 @@ describe('POST /channels/<name>', () => {
 
 describe('GET /channels/<name>', () => {
   it('answers a verification request as text', async () => {
-    const { url, link } = await start()
-    await link()
+    const { url } = linked()
     const response = await fetch(`${url}/channels/phone?challenge=4711&token=x`)
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
     expect(await response.text()).toBe('4711')
@@ -121,8 +132,7 @@ describe('GET /channels/<name>', () => {
 
 describe('the state of a channel', () => {
   it('is in the list of channels, in the list of extensions and in the metrics', async () => {
-    const { get, url, becomes, account } = await start()
-    await becomes('login_required')
+    const { get, url, account } = unlinked()
     expect(await account()).toEqual({
       channel: 'phone',
       accountId: 'default',
@@ -152,12 +162,11 @@ describe('the state of a channel', () => {
   })
 
   it('can be changed by its login tool, over HTTP only if that is allowed by name', async () => {
-    const invoke = async (changes: Document) => {
-      const { post } = await start(changes)
-      return await post('/tools/invoke', { tool: 'phone_login', args: { action: 'start' } }, operator)
-    }
-    expect((await invoke({})).body.error.type).toBe('tool_not_available')
-    const allowed = await invoke({ gateway: { auth: { token: gatewayToken }, tools: { allow: ['phone_login'] } } })
-    expect(allowed.body.result).toMatchObject({ status: 'waiting', qr: 'code-one-secret' })
+    const call = { tool: 'phone_login', args: { action: 'start' } }
+    expect((await unlinked().post('/tools/invoke', call, operator)).body.error.type).toBe('tool_not_available')
+    const gateway = { auth: { token: gatewayToken }, tools: { allow: ['phone_login'] } }
+    const { post } = await start({ gateway })
+    const { result } = (await post('/tools/invoke', call, operator)).body
+    expect(result).toMatchObject({ status: 'waiting', qr: 'code-one-secret' })
   })
 })

@@ -44,8 +44,8 @@ export interface Chat {
   connected: { channel: Name; accountId: string; config: Document }[]
   /** Resolves after this many attempts. */
   attempted(count: number): Promise<Attempt[]>
-  /** Resolves when the service has accepted this many messages. */
-  holds(count: number): Promise<Attempt[]>
+  /** Resolves when the service has accepted this many messages, to this recipient if one is given. */
+  holds(count: number, to?: string): Promise<Attempt[]>
   script(...answers: SendScript[]): void
   /** The results of the next reconcile calls. `fail` makes the plugin reject. */
   scriptReconcile(...answers: ('unknown' | 'fail' | 'hang')[]): void
@@ -53,8 +53,8 @@ export interface Chat {
   refuse(connections: number): void
   /** Each time that typing was shown (`on`) or ended, with the time in milliseconds. */
   typing: (TypingCall & { at: number })[]
-  /** Resolves after this many of them. */
-  typed(count: number): Promise<Chat['typing']>
+  /** Resolves after this many of them, for this recipient if one is given. */
+  typed(count: number, to?: string): Promise<Chat['typing']>
   /** Makes showing and ending it fail from now on. */
   failTyping(): void
   /** Never answers the closing of a connection. */
@@ -195,9 +195,10 @@ function createService() {
     while (reconciled < count) await once(changes, 'change')
   }
 
-  const reach = async <Item>(list: Item[], count: number) => {
-    while (list.length < count) await once(changes, 'change')
-    return list
+  const reach = async <Item extends { to: string }>(list: Item[], count: number, recipient?: string) => {
+    const reached = () => (recipient === undefined ? list : list.filter(({ to }) => to === recipient))
+    while (reached().length < count) await once(changes, 'change')
+    return reached()
   }
 
   const chat: Omit<Chat, 'config'> = {
@@ -205,14 +206,14 @@ function createService() {
     attempts,
     connected,
     attempted: (count) => reach(attempts, count),
-    holds: (count) => reach(held, count),
+    holds: (count, to) => reach(held, count, to),
     script: (...answers) => void sends.push(...answers),
     scriptReconcile: (...answers) => void reconciles.push(...answers),
     refuse: (connections) => {
       refusals = connections
     },
     typing,
-    typed: (count) => reach(typing, count),
+    typed: (count, to) => reach(typing, count, to),
     failTyping: () => {
       typingFails = true
     },

@@ -1,42 +1,57 @@
 // Which messages the agent reads, which agent answers, and in which session.
 import { describe, expect, it } from 'vitest'
-import { startChat } from '../../doubles/chat.ts'
+import { type Chat, startChat } from '../../doubles/chat.ts'
 import { startModel } from '../../doubles/model.ts'
-import { type Document, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
+import { type Document, startGateway, temporaryFolder } from '../../helpers.ts'
+import { reconfigure } from '../../reconfigure.ts'
 import { share } from '../../share.ts'
 
 const defaults = { heartbeat: { every: 0 } }
 
-async function start(settings: Document, changes: Document = {}) {
+async function start(channels: Parameters<Chat['config']>[1], changes: Document = {}) {
   const chat = await startChat()
   const dir = temporaryFolder()
-  const gateway = await startGateway(
-    { agents: { defaults }, ...changes, ...chat.config(dir, { 'chat-native': settings }) },
-    dir,
-  )
+  const gateway = await startGateway({ agents: { defaults }, ...changes, ...chat.config(dir, channels) }, dir)
   const sessions = async () =>
     (await gateway.get('/api/sessions')).body.items.map(({ key }: { key: string }) => key).toSorted()
   return { chat, sessions, ...gateway }
 }
 
+/** Tests that use the same channel have senders or groups of their own. */
+const shared = share(() =>
+  start({
+    'chat-native': { allowFrom: ['*'] },
+    'chat-reconcile': { dmPolicy: 'open', allowFrom: ['ann'], groups: { room: { requireMention: false }, '*': {} } },
+    'chat-none': { allowFrom: ['*'], groups: { closed: { allow: false }, open: {} } },
+  }),
+)
+
+/** Here accounts replace what is configured for their channels. */
+const accounts = share(() =>
+  start({
+    'chat-native': { allowFrom: ['ann'], accounts: { work: { allowFrom: ['bob'] } } },
+    'chat-none': { allowFrom: ['*'], groups: { a: {} }, accounts: { work: { groups: { b: {} } } } },
+  }),
+)
+
 const inGroup = (to: string, more: object = {}) => ({ group: 'group' as const, mentioned: true, to, ...more })
 
 describe('a direct message', () => {
   it('of an unknown sender is read with dmPolicy "open", and not in a group', async () => {
-    const { chat } = await start({ dmPolicy: 'open', allowFrom: ['ann'] })
+    const { chat } = shared()
     const from = { id: 'eve' }
-    expect(await chat.say({ from })).toBe('accepted')
-    expect(await chat.say({ from, ...inGroup('room') })).toBe('ignored')
+    expect(await chat.say({ from }, 'chat-reconcile')).toBe('accepted')
+    expect(await chat.say({ from, ...inGroup('room') }, 'chat-reconcile')).toBe('ignored')
   })
 
   it('is judged by allowFrom of its account, which replaces that of the channel', async () => {
-    const { chat } = await start({ allowFrom: ['ann'], accounts: { work: { allowFrom: ['bob'] } } })
+    const { chat } = accounts()
     expect(await chat.say({ from: { id: 'ann' } })).toBe('ignored')
     expect(await chat.say({ from: { id: 'bob' } })).toBe('accepted')
   })
 
   it('goes to a session for each sender with directSession "sender", and not to the main session', async () => {
-    const { chat, sessions, post } = await start({ allowFrom: ['*'], directSession: 'sender' })
+    const { chat, sessions, post } = await start({ 'chat-native': { allowFrom: ['*'], directSession: 'sender' } })
     await chat.say({ from: { id: 'Ann' }, to: 'ann' })
     await chat.say({ from: { id: 'bob' }, to: 'bob' })
     expect((await chat.holds(2)).map(({ to }) => to).toSorted()).toEqual(['ann', 'bob'])
@@ -46,11 +61,11 @@ describe('a direct message', () => {
   })
 
   it('is judged by the new configuration after a reload, without a new connection', async () => {
-    const { chat, gateway, dir } = await start({ allowFrom: ['ann'] })
+    const { chat, ...running } = await start({ 'chat-native': { allowFrom: ['ann'] } })
     const from = { id: 'bob' }
     expect(await chat.say({ from })).toBe('ignored')
-    writeConfig(dir, { agents: { defaults }, ...chat.config(dir, { 'chat-native': { allowFrom: ['bob'] } }) })
-    await gateway.reload()
+    const changed = chat.config(running.dir, { 'chat-native': { allowFrom: ['bob'] } })
+    await reconfigure(running, { agents: { defaults }, ...changed })
     expect(await chat.say({ from })).toBe('accepted')
     expect(chat.connected).toHaveLength(1)
   })
@@ -58,32 +73,34 @@ describe('a direct message', () => {
 
 describe('a message in a group', () => {
   it('is read only if it mentions the agent, and its text is not logged', async () => {
-    const { chat, logged } = await start({ allowFrom: ['*'] })
+    const { chat, logged } = shared()
     expect(await chat.say({ group: 'group', to: 'room', text: 'canary' })).toBe('ignored')
     expect(await chat.say({ group: 'channel', mentioned: false, to: 'room' })).toBe('ignored')
     expect(await chat.say(inGroup('room'))).toBe('accepted')
-    const lines = logged.map((line) => JSON.parse(line)).filter(({ message }) => message.includes('ignored'))
+    const lines = logged
+      .map((line) => JSON.parse(line))
+      .filter(({ message, channel }) => message.includes('ignored') && channel === 'chat-native')
     expect(lines.map(({ level }) => level)).toEqual(['debug', 'debug'])
     expect(logged.join('\n')).not.toContain('canary')
   })
 
   it('is read without a mention where requireMention is false', async () => {
-    const { chat } = await start({ allowFrom: ['*'], groups: { room: { requireMention: false }, '*': {} } })
-    expect(await chat.say({ group: 'group', to: 'Room' })).toBe('accepted')
-    expect(await chat.say({ group: 'group', to: 'other' })).toBe('ignored')
+    const { chat } = shared()
+    expect(await chat.say({ group: 'group', to: 'Room' }, 'chat-reconcile')).toBe('accepted')
+    expect(await chat.say({ group: 'group', to: 'other' }, 'chat-reconcile')).toBe('ignored')
   })
 
   it('is ignored if its sender is not in allowFrom', async () => {
-    const { chat } = await start({ allowFrom: ['ann'], groups: { '*': { requireMention: false } } })
-    expect(await chat.say(inGroup('room', { from: { id: 'eve' } }))).toBe('ignored')
-    expect(await chat.say(inGroup('room'))).toBe('accepted')
+    const { chat } = shared()
+    expect(await chat.say(inGroup('room', { from: { id: 'eve' } }), 'chat-reconcile')).toBe('ignored')
+    expect(await chat.say(inGroup('room'), 'chat-reconcile')).toBe('accepted')
   })
 
   it('is ignored where the group is closed or not listed', async () => {
-    const { chat, logged } = await start({ allowFrom: ['*'], groups: { closed: { allow: false }, open: {} } })
-    expect(await chat.say(inGroup('closed'))).toBe('ignored')
-    expect(await chat.say(inGroup('unknown'))).toBe('ignored')
-    expect(await chat.say(inGroup('open'))).toBe('accepted')
+    const { chat, logged } = shared()
+    expect(await chat.say(inGroup('closed'), 'chat-none')).toBe('ignored')
+    expect(await chat.say(inGroup('unknown'), 'chat-none')).toBe('ignored')
+    expect(await chat.say(inGroup('open'), 'chat-none')).toBe('accepted')
     const lines = logged.map((line) => JSON.parse(line)).filter(({ message }) => message.includes('group is closed'))
     expect(lines.map(({ level, group }) => [level, group])).toEqual([
       ['info', 'closed'],
@@ -92,9 +109,9 @@ describe('a message in a group', () => {
   })
 
   it('is judged by the groups of its account, which replace those of the channel', async () => {
-    const { chat } = await start({ allowFrom: ['*'], groups: { a: {} }, accounts: { work: { groups: { b: {} } } } })
-    expect(await chat.say(inGroup('a'))).toBe('ignored')
-    expect(await chat.say(inGroup('b'))).toBe('accepted')
+    const { chat } = accounts()
+    expect(await chat.say(inGroup('a'), 'chat-none')).toBe('ignored')
+    expect(await chat.say(inGroup('b'), 'chat-none')).toBe('accepted')
   })
 })
 
@@ -103,7 +120,7 @@ describe('the agent', () => {
 
   it('is that of the group, of the account, of the channel, or the default agent', async () => {
     const groups = { help: { agentId: 'Support' }, '*': {} }
-    const { chat, sessions } = await start({ allowFrom: ['*'], agentId: 'work', groups }, { agents })
+    const { chat, sessions } = await start({ 'chat-native': { allowFrom: ['*'], agentId: 'work', groups } }, { agents })
     await chat.say({})
     await chat.say(inGroup('help'))
     await chat.say(inGroup('room', { group: 'channel' }))
@@ -119,7 +136,7 @@ describe('the agent', () => {
     const model = await startModel()
     model.script({ text: 'Hello.' })
     const { chat } = await start(
-      { allowFrom: ['*'], accounts: { one: { agentId: 'work' } } },
+      { 'chat-native': { allowFrom: ['*'], accounts: { one: { agentId: 'work' } } } },
       {
         providers: model.providers,
         agents: { defaults: { ...defaults, model: 'double/m' }, main: {}, work: { systemPrompt: 'You are at work.' } },
@@ -132,14 +149,12 @@ describe('the agent', () => {
 })
 
 describe('a call of receive', () => {
-  const open = share(() => start({ allowFrom: ['*'] }))
-
   it('may have undefined optional fields', async () => {
-    const { chat } = open()
+    const { chat } = shared()
     const from = { id: 'ada', name: undefined }
     const absent = { group: undefined, mentioned: undefined, threadId: undefined, attachments: undefined }
-    expect(await chat.say({ from, ...absent })).not.toMatch(/rejected/)
-    await chat.holds(1)
+    expect(await chat.say({ from, to: 'ada', ...absent })).not.toMatch(/rejected/)
+    await chat.holds(1, 'ada')
   })
 
   it.each([
@@ -150,7 +165,7 @@ describe('a call of receive', () => {
     [{ group: 'dm' }, 'receive: group must be "group", "channel" or absent.'],
     [{ attachments: [{ name: 'a.txt' }] }, 'receive: attachments[0].type must be a string.'],
   ])('that is wrong rejects and is logged with its channel: %j', async (wrong, reason) => {
-    const { chat, logged } = open()
+    const { chat, logged } = shared()
     const before = logged.length
     expect(await chat.say(wrong as never)).toBe('rejected: InputError')
     const lines = logged.slice(before).map((text) => JSON.parse(text))

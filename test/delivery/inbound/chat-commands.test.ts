@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { startChat } from '../../doubles/chat.ts'
 import { messagesOf, startModel } from '../../doubles/model.ts'
 import { type Document, gatewayToken, startGateway, temporaryFolder } from '../../helpers.ts'
+import { share } from '../../share.ts'
 
 async function start(settings: Document = { allowFrom: ['ann'] }) {
   const [chat, model] = [await startChat(), await startModel()]
@@ -18,70 +19,80 @@ async function start(settings: Document = { allowFrom: ['ann'] }) {
 
 type Running = Awaited<ReturnType<typeof start>>
 
+/** Each sender has a session, and each test senders of its own. */
+const shared = share(() => start({ allowFrom: ['ann', 'bob', 'cat', 'dan', 'fay'], directSession: 'sender' }))
+
+/** The sender of a message, to whom its answer goes. */
+const sender = (id: string) => ({ from: { id }, to: id })
+
 const rolesOf = async ({ model }: Pick<Running, 'model'>, index: number) =>
   messagesOf(await model.request(index)).map(({ role }) => role)
 
 describe('/new', () => {
   it('begins a new conversation, and the old one stays in the transcript', async () => {
-    const gateway = await start()
-    const { chat, model, get } = gateway
+    const { chat, model, get } = shared()
+    const ann = sender('ann')
+    const first = model.requests.length
     model.otherwise({ text: 'Hello.' })
-    await chat.say({ text: 'I am Ann.' })
-    await chat.holds(1)
-    expect(await chat.say({ text: '/new' })).toBe('accepted')
-    expect((await chat.holds(2))[1]).toMatchObject({ to: 'ann', text: 'A new conversation has started.' })
-    await chat.say({ text: 'Who am I?' })
-    await chat.holds(3)
-    expect(await rolesOf(gateway, 1)).toEqual(['system', 'user'])
-    await chat.say({ text: 'And now?' })
-    expect(await rolesOf(gateway, 2)).toEqual(['system', 'user', 'assistant', 'user'])
-    await chat.holds(4)
-    expect((await get('/api/sessions/main')).body.transcript).toHaveLength(6)
+    await chat.say({ text: 'I am Ann.', ...ann })
+    await chat.holds(1, 'ann')
+    expect(await chat.say({ text: '/new', ...ann })).toBe('accepted')
+    expect((await chat.holds(2, 'ann'))[1]!.text).toBe('A new conversation has started.')
+    await chat.say({ text: 'Who am I?', ...ann })
+    await chat.holds(3, 'ann')
+    expect(await rolesOf(shared(), first + 1)).toEqual(['system', 'user'])
+    await chat.say({ text: 'And now?', ...ann })
+    expect(await rolesOf(shared(), first + 2)).toEqual(['system', 'user', 'assistant', 'user'])
+    await chat.holds(4, 'ann')
+    expect((await get('/api/sessions/agent:main:chat-native:direct:ann')).body.transcript).toHaveLength(6)
   })
 
   it('with a text begins with that text, also with the name of a bot', async () => {
-    const gateway = await start()
-    const { chat, model } = gateway
+    const { chat, model } = shared()
+    const bob = sender('bob')
+    const first = model.requests.length
     model.otherwise({ text: 'Hello.' })
-    await chat.say({ text: 'I am Ann.' })
-    await chat.holds(1)
-    await chat.say({ text: '/new@helper_bot  Who am I?' })
-    expect((await chat.holds(2))[1]!.text).toBe('Hello.')
-    expect(await rolesOf(gateway, 1)).toEqual(['system', 'user'])
-    expect(await model.prompt(1)).toMatch(/Who am I\?$/)
-    await chat.say({ text: 'More.' })
-    expect(await rolesOf(gateway, 2)).toEqual(['system', 'user', 'assistant', 'user'])
-    await chat.holds(3)
+    await chat.say({ text: 'I am Bob.', ...bob })
+    await chat.holds(1, 'bob')
+    await chat.say({ text: '/new@helper_bot  Who am I?', ...bob })
+    expect((await chat.holds(2, 'bob'))[1]!.text).toBe('Hello.')
+    expect(await rolesOf(shared(), first + 1)).toEqual(['system', 'user'])
+    expect(await model.prompt(first + 1)).toMatch(/Who am I\?$/)
+    await chat.say({ text: 'More.', ...bob })
+    expect(await rolesOf(shared(), first + 2)).toEqual(['system', 'user', 'assistant', 'user'])
+    await chat.holds(3, 'bob')
   })
 
   it('leaves out what is added by a run that was accepted before', async () => {
-    const gateway = await start()
-    const { chat, model, get, post } = gateway
+    const { chat, model, get, post } = shared()
+    const cat = sender('cat')
+    const first = model.requests.length
     model.script({ hang: true }, { text: 'Late.' }, { text: 'Fresh.' })
-    await chat.say({ text: 'Work.' })
-    await chat.say({ text: 'Old.' })
-    await model.request(0)
-    await chat.say({ text: '/new' })
-    await chat.holds(1)
+    await chat.say({ text: 'Work.', ...cat })
+    await chat.say({ text: 'Old.', ...cat })
+    await model.request(first)
+    await chat.say({ text: '/new', ...cat })
+    await chat.holds(1, 'cat')
     const [{ id }] = (await get('/api/runs?status=running')).body.items
     await post(`/api/runs/${id}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
-    expect((await chat.holds(2))[1]!.text).toBe('Late.')
-    await chat.say({ text: 'Hello?' })
-    expect((await chat.holds(3))[2]!.text).toBe('Fresh.')
-    expect(await rolesOf(gateway, 2)).toEqual(['system', 'user'])
+    expect((await chat.holds(2, 'cat'))[1]!.text).toBe('Late.')
+    await chat.say({ text: 'Hello?', ...cat })
+    expect((await chat.holds(3, 'cat'))[2]!.text).toBe('Fresh.')
+    expect(await rolesOf(shared(), first + 2)).toEqual(['system', 'user'])
   })
 
   it('concerns only its own session', async () => {
-    const gateway = await start()
-    const { chat, model } = gateway
+    const { chat, model } = shared()
+    const dan = sender('dan')
+    const first = model.requests.length
     model.otherwise({ text: 'Hello.' })
-    await chat.say({ text: 'I am Ann.' })
-    await chat.holds(1)
-    await chat.say({ text: '/new', group: 'group', mentioned: true, to: 'room' })
-    await chat.holds(2)
-    await chat.say({ text: 'Who am I?' })
-    expect(await rolesOf(gateway, 1)).toEqual(['system', 'user', 'assistant', 'user'])
-    await chat.holds(3)
+    await chat.say({ text: 'I am Dan.', ...dan })
+    await chat.holds(1, 'dan')
+    await chat.say({ ...dan, text: '/new', group: 'group', mentioned: true, to: 'room' })
+    await chat.holds(1, 'room')
+    await chat.say({ text: 'Who am I?', ...dan })
+    expect(await rolesOf(shared(), first + 1)).toEqual(['system', 'user', 'assistant', 'user'])
+    await chat.holds(2, 'dan')
   })
 
   it('survives a restart and is not repeated', async () => {
@@ -140,16 +151,16 @@ describe('/status', () => {
 
 describe('a command', () => {
   it('is ignored from senders that may not write to the agent', async () => {
-    const { chat } = await start()
-    expect(await chat.say({ from: { id: 'eve' }, text: '/status' })).toBe('ignored')
-    expect(chat.held).toEqual([])
+    const { chat } = shared()
+    expect(await chat.say({ text: '/status', ...sender('eve') })).toBe('ignored')
+    expect(chat.held.filter(({ to }) => to === 'eve')).toEqual([])
   })
 
   it('must be the whole first word of the message', async () => {
-    const { chat, model } = await start()
+    const { chat, model } = shared()
     model.otherwise({ text: 'Hello.' })
     const texts = ['/newer', 'say /new', '/New', '/help', '/news today']
-    for (const text of texts) await chat.say({ text })
-    expect((await chat.holds(5)).map(({ text }) => text)).toEqual(texts.map(() => 'Hello.'))
+    for (const text of texts) await chat.say({ text, ...sender('fay') })
+    expect((await chat.holds(5, 'fay')).map(({ text }) => text)).toEqual(texts.map(() => 'Hello.'))
   })
 })

@@ -36,8 +36,7 @@ async function startOpen(model?: ModelServer) {
     await expect.poll(find).toBeDefined()
     return find()!
   }
-  const textsTo = (recipient: string) => started.chat.held.filter(({ to }) => to === recipient).map(({ text }) => text)
-  return { ...started, sent, textsTo }
+  return { ...started, sent }
 }
 
 const shared = share(() => startOpen())
@@ -61,13 +60,13 @@ describe('a message from a channel', () => {
   })
 
   it('is accepted once, even if it is repeated or edited', async () => {
-    const { chat, sent, textsTo } = shared()
+    const { chat, sent } = shared()
     expect(await chat.say({ id: 'a', text: 'First.', to: 'once' })).toBe('accepted')
     expect(await chat.say({ id: 'a', text: 'First.', to: 'once' })).toBe('duplicate')
     expect(await chat.say({ id: 'a', text: 'Edited.', to: 'once' })).toBe('duplicate')
     expect(await chat.say({ id: 'b', text: 'Last.', to: 'once' })).toBe('accepted')
     await sent('Received: Last.')
-    const replies = textsTo('once').flatMap((text) => /^Received: \w+/.exec(text) ?? [])
+    const replies = chat.held.flatMap(({ to, text }) => (to === 'once' ? (/^Received: \w+/.exec(text) ?? []) : []))
     expect(replies).toEqual(['Received: First', 'Received: Last'])
   })
 
@@ -97,28 +96,28 @@ describe('a message from a channel', () => {
   })
 
   it('is answered in order, one at a time', async () => {
-    const { chat, model, textsTo } = talking()
+    const { chat, model } = talking()
     model.script({ text: 'one' }, { text: 'two' }, { text: 'three' })
     const inRoom = { to: 'ordered', group: 'group', mentioned: true } as const
     await Promise.all(['a', 'b', 'c'].map((text) => chat.say({ text, ...inRoom })))
-    await expect.poll(() => textsTo('ordered')).toEqual(['one', 'two', 'three'])
+    expect((await chat.holds(3, 'ordered')).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
     expect(messagesOf(model.requests.at(-1)!).filter(({ role }) => role === 'user')).toHaveLength(3)
   })
 
   it('is answered with an error when its run fails', async () => {
-    const { chat, model, sent } = talking()
+    const { chat, model } = talking()
     model.script({ status: 401 })
     await chat.say({ to: 'failing' })
-    const refusal = /^I could not answer\. The model's service refused the credential/
-    expect(await sent('I could not answer.')).toMatchObject({ to: 'failing', text: expect.stringMatching(refusal) })
+    const [reply] = await chat.holds(1, 'failing')
+    expect(reply!.text).toMatch(/^I could not answer\. The model's service refused the credential/)
   })
 
   it('gets no answer when the reply is only an acknowledgement', async () => {
-    const { chat, model, textsTo } = talking()
+    const { chat, model } = talking()
     model.script({ text: 'HEARTBEAT_OK' }, { text: 'Yes.' })
     await chat.say({ text: 'Anything?', to: 'acknowledged' })
     await chat.say({ text: 'Really?', to: 'acknowledged' })
-    await expect.poll(() => textsTo('acknowledged')).toEqual(['Yes.'])
+    expect((await chat.holds(1, 'acknowledged'))[0]!.text).toBe('Yes.')
   })
 
   it('is stored before the channel gets its acknowledgement, and answered after a restart', async () => {

@@ -23,21 +23,15 @@ async function start(channels: Channels = { 'chat-native': { dmPolicy: 'pairing'
 type Channels = Parameters<Chat['config']>[1]
 
 function use(chat: Chat, { get, post }: Pick<RunningGateway, 'get' | 'post'>) {
-  /** Waits until the recipient has this many messages. */
-  const told = async (recipient: string, count = 1) => {
-    const messages = () => chat.held.filter(({ to }) => to === recipient)
-    await expect.poll(() => messages().length).toBeGreaterThanOrEqual(count)
-    return messages()
-  }
   /** Writes as an unknown sender, and returns the code that the sender gets. */
   const ask = async (id: string, name?: string) => {
     await chat.say({ from: { id, ...(name !== undefined && { name }) }, to: id })
-    return codeIn((await told(id))[0]!.text)
+    return codeIn((await chat.holds(1, id))[0]!.text)
   }
   const approve = (code: string) => post(`/api/pairings/${code}/approve`, {}, { authorization })
   const items = async (): Promise<Document[]> => (await get('/api/pairings')).body.items
   const itemsOf = async (sender: string) => (await items()).filter((item) => item['sender'] === sender)
-  return { told, ask, approve, items, itemsOf }
+  return { ask, approve, items, itemsOf }
 }
 
 const codeIn = (text: string): string => /\b[A-HJ-NP-Z2-9]{8}\b/.exec(text)?.[0] ?? ''
@@ -53,10 +47,10 @@ const shared = share(() =>
 
 describe('an unknown sender', () => {
   it('gets a code once, may write after the approval, and gets answers', async () => {
-    const { chat, told, approve, itemsOf } = shared()
+    const { chat, approve, itemsOf } = shared()
     const from = { id: 'Eve', name: 'Eve E.' }
     expect(await chat.say({ from, to: 'eve', threadId: 't1', route: { n: 1 }, text: 'Hello?' })).toBe('ignored')
-    const [asked] = await told('eve')
+    const [asked] = await chat.holds(1, 'eve')
     expect(asked).toMatchObject({ to: 'eve', threadId: 't1', route: { n: 1 } })
     const code = codeIn(asked!.text)
     expect(await itemsOf('Eve')).toEqual([
@@ -67,9 +61,9 @@ describe('an unknown sender', () => {
       status: 200,
       body: { ok: true, channel: 'chat-native', accountId: 'default', sender: 'Eve', name: 'Eve E.' },
     })
-    expect((await told('eve', 2))[1]).toMatchObject({ text: expect.stringContaining('approved') })
+    expect((await chat.holds(2, 'eve'))[1]).toMatchObject({ text: expect.stringContaining('approved') })
     expect(await chat.say({ from: { id: 'eve' }, to: 'eve', text: 'Now?' })).toBe('accepted')
-    expect((await told('eve', 3))[2]!.text).toContain('Received: Now?')
+    expect((await chat.holds(3, 'eve'))[2]!.text).toContain('Received: Now?')
     expect(await itemsOf('Eve')).toEqual([
       expect.objectContaining({ status: 'approved', sender: 'Eve', name: 'Eve E.' }),
     ])
@@ -101,7 +95,7 @@ describe('an unknown sender', () => {
   })
 
   it('gets another code when the first has expired, which is not accepted any more', async () => {
-    const { chat, told, ask, approve, items } = await start()
+    const { chat, ask, approve, items } = await start()
     const first = await ask('eve')
     const later = Date.now() + 61 * 60 * 1000
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => later)
@@ -109,18 +103,18 @@ describe('an unknown sender', () => {
       expect(await items()).toEqual([])
       expect(await approve(first)).toMatchObject({ status: 404, body: { error: { type: 'pairing_not_found' } } })
       await chat.say({ from: { id: 'eve' }, to: 'eve' })
-      expect(codeIn((await told('eve', 2))[1]!.text)).not.toBe(first)
+      expect(codeIn((await chat.holds(2, 'eve'))[1]!.text)).not.toBe(first)
     } finally {
       clock.mockRestore()
     }
   })
 
   it('finds its code in no line of the log', async () => {
-    const { told, ask, approve, logged } = shared()
+    const { chat, ask, approve, logged } = shared()
     const code = await ask('reader')
     const before = logged.length
     await approve(code)
-    await told('reader', 2)
+    await chat.holds(2, 'reader')
     expect((await approve(code)).status).toBe(404)
     const log = logged.slice(before).join('\n')
     expect(log).toContain('a sender was approved')
@@ -131,10 +125,10 @@ describe('an unknown sender', () => {
 
 describe('an approval', () => {
   it('survives a restart, and so does a code', async () => {
-    const { chat, ask, approve, told, config, dir, gateway } = await start()
+    const { chat, ask, approve, config, dir, gateway } = await start()
     const codes = [await ask('eve'), await ask('bob')]
     await approve(codes[0]!)
-    await told('eve', 2)
+    await chat.holds(2, 'eve')
     await gateway.close()
     const after = use(chat, await startGateway(config(), dir))
     expect(await chat.say({ from: { id: 'eve' } })).toBe('accepted')
