@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { gatewayToken, hookToken, startGateway, temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
 
@@ -33,6 +34,9 @@ async function start() {
   return { chat, ...gateway }
 }
 
+/** For tests that no message of another one disturbs. */
+const shared = share(start)
+
 const run = { message: 'hi', wakeMode: 'next-heartbeat' }
 const authorization = `Bearer ${gatewayToken}`
 
@@ -58,9 +62,9 @@ describe('an alias of a channel', () => {
   })
 
   it('is accepted by the message tool', async () => {
-    const { chat, post } = await start()
+    const { chat, post } = shared()
     await chat.say({ to: 'ann' })
-    await chat.holds(1)
+    await chat.holds(1, 'ann')
     const call = { tool: 'message', args: { text: 'Psst.', channel: 'talk-native' } }
     expect((await post('/tools/invoke', call, { authorization })).body.result).toMatchObject({
       channel: 'chat-native',
@@ -69,16 +73,16 @@ describe('an alias of a channel', () => {
   })
 
   it('is accepted by the cron tool, and the reply goes to the channel', async () => {
-    const { chat, post } = await start()
+    const { chat, post } = shared()
     const cron = (args: object) => post('/tools/invoke', { tool: 'cron', args }, { authorization })
     const schedule = { every: '1h', message: 'Wake up.', channel: 'talk-native', to: 'room 2' }
     const { id } = (await cron({ action: 'add', ...schedule })).body.result
     await cron({ action: 'run', id })
-    expect((await chat.holds(1))[0]).toMatchObject({ channel: 'chat-native', to: 'room 2' })
+    expect((await chat.holds(1, 'room 2'))[0]).toMatchObject({ channel: 'chat-native' })
   })
 
   it('reaches the channel at /channels/<alias> and in the login', async () => {
-    const { post, get } = await start()
+    const { post, get } = shared()
     const login = await post('/api/channels/mobile/login', {}, { authorization })
     expect(login.body).toMatchObject({ status: 'waiting', qr: 'code-one-secret' })
     const accounts = async () => (await get('/api/channels')).body.accounts
@@ -92,7 +96,7 @@ describe('an alias of a channel', () => {
   })
 
   it('names the channel of an approval that is withdrawn', async () => {
-    const { chat, post, get } = await start()
+    const { chat, post, get } = shared()
     await chat.say({ from: { id: 'bob' }, to: 'bob' })
     const [{ code }] = (await get('/api/pairings')).body.items
     await post(`/api/pairings/${code}/approve`, {}, { authorization })
@@ -102,7 +106,7 @@ describe('an alias of a channel', () => {
   })
 
   it('finds the tool policy of a group in the session key', async () => {
-    const { post } = await start()
+    const { post } = shared()
     const status = async (group: string) => {
       const call = { tool: 'session_status', args: {}, sessionKey: `agent:main:talk-native:group:${group}` }
       return (await post('/tools/invoke', call, { authorization })).status
@@ -112,7 +116,7 @@ describe('an alias of a channel', () => {
   })
 
   it('finds the tool policy of a group in the headers', async () => {
-    const { post } = await start()
+    const { post } = shared()
     const status = async (channel: string, group: string) => {
       const call = { tool: 'session_status', args: {}, sessionKey: `agent:main:other:group:${group}` }
       return (await post('/tools/invoke', call, { authorization, 'x-svc-message-channel': channel })).status

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 import { startOutbox } from './start-outbox.ts'
+
+/** Each test has a recipient of its own. */
+const shared = share(async () => {
+  const chat = await startChat()
+  return { chat, ...(await startOutbox(chat)) }
+})
 
 describe('a delivery with a file', () => {
   function fileIn(dir: string, data = 'the report') {
@@ -13,20 +20,20 @@ describe('a delivery with a file', () => {
   }
 
   it('sends the file with its text as the caption', async () => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({ text: 'Here.', file: fileIn(temporaryFolder()) }))).toMatchObject({ status: 'sent' })
-    expect(chat.held).toMatchObject([
+    const { chat, put, ended } = shared()
+    expect(await ended(await put({ to: 'caption', text: 'Here.', file: fileIn(temporaryFolder()) }))).toMatchObject({
+      status: 'sent',
+    })
+    expect(chat.held.filter(({ to }) => to === 'caption')).toMatchObject([
       { text: 'Here.', file: { name: 'report.txt', type: 'text/plain', data: 'the report' } },
     ])
   })
 
   it('sends a file without a text, and a long text before the file', async () => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
-    await ended(await put({ text: '', file: fileIn(temporaryFolder()) }))
-    await ended(await put({ text: `${'one '.repeat(20)}\n\ntwo`, file: fileIn(temporaryFolder()) }))
-    expect(chat.held.map(({ text, file }) => [text.trim(), file?.name])).toEqual([
+    const { chat, put, ended } = shared()
+    await ended(await put({ to: 'alone', text: '', file: fileIn(temporaryFolder()) }))
+    await ended(await put({ to: 'alone', text: `${'one '.repeat(20)}\n\ntwo`, file: fileIn(temporaryFolder()) }))
+    expect((await chat.holds(4, 'alone')).map(({ text, file }) => [text.trim(), file?.name])).toEqual([
       ['', 'report.txt'],
       ['one '.repeat(20).trim(), undefined],
       ['two', undefined],
@@ -37,28 +44,28 @@ describe('a delivery with a file', () => {
   it.each([
     ['is gone', { path: 'other.txt' }, /^The file cannot be sent: path "other.txt" does not exist/],
     ['leaves the workspace', { path: '../report.txt' }, /^The file cannot be sent: path/],
-  ])('fails with a reason if the file %s', async (_case, changes, reason) => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
+  ])('fails with a reason if the file %s', async (to, changes, reason) => {
+    const { chat, put, ended } = shared()
     const file = { ...fileIn(temporaryFolder()), ...changes }
-    expect(await ended(await put({ file }))).toMatchObject({ status: 'failed', reason: expect.stringMatching(reason) })
-    expect(chat.attempts).toEqual([])
+    expect(await ended(await put({ to, file }))).toMatchObject({
+      status: 'failed',
+      reason: expect.stringMatching(reason),
+    })
+    expect(chat.attempts.filter((attempt) => attempt.to === to)).toEqual([])
   })
 
   it('fails with a reason if the file has grown too large', async () => {
-    const chat = await startChat()
-    const { put, ended } = await startOutbox(chat)
-    expect(await ended(await put({ file: fileIn(temporaryFolder(), 'x'.repeat(1001)) }))).toMatchObject({
+    const { put, ended } = shared()
+    expect(await ended(await put({ to: 'large', file: fileIn(temporaryFolder(), 'x'.repeat(1001)) }))).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('has 1001 bytes, and at most 1000 can be sent there'),
     })
   })
 
   it('is not sent twice if the answer is lost', async () => {
-    const chat = await startChat()
+    const { chat, put, ended } = shared()
     chat.script('lose')
-    const { put, ended } = await startOutbox(chat)
-    await ended(await put({ channel: 'chat-reconcile', file: fileIn(temporaryFolder()) }))
-    expect(chat.attempts).toHaveLength(1)
+    await ended(await put({ channel: 'chat-reconcile', to: 'lost', file: fileIn(temporaryFolder()) }))
+    expect(chat.attempts.filter(({ to }) => to === 'lost')).toHaveLength(1)
   })
 })

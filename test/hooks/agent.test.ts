@@ -1,6 +1,8 @@
 // POST /hooks/agent: which bodies are accepted and which are rejected.
 import { describe, expect, it } from 'vitest'
 import { gatewayToken, shareGateway, startGateway } from '../helpers.ts'
+import { reconfigure } from '../reconfigure.ts'
+import { share } from '../share.ts'
 
 /** Runs use the built-in model and wake nobody afterwards. */
 const still = { wakeMode: 'next-heartbeat', deliver: false }
@@ -174,10 +176,14 @@ describe('POST /hooks/agent', () => {
   })
 })
 
+/** Each test configures it. */
+const configured = share(() => startGateway({ agents: { defaults: quiet } }))
+
 describe('hooks.allowedAgentIds', () => {
   const agents = { defaults: quiet, main: {}, ops: {} }
   const ask = async (allowedAgentIds: string[] | undefined, agentIds: (string | undefined)[]) => {
-    const { post, get } = await startGateway({ agents, ...(allowedAgentIds && { hooks: { allowedAgentIds } }) })
+    await reconfigure(configured(), { agents, ...(allowedAgentIds && { hooks: { allowedAgentIds } }) })
+    const { post, get } = configured()
     return await Promise.all(
       agentIds.map(async (agentId) => {
         const { status, body } = await post('/hooks/agent', { message: 'hi', ...still, agentId })
@@ -207,24 +213,24 @@ describe('hooks.allowedAgentIds', () => {
 })
 
 describe('agents.defaults.models', () => {
-  const ask = async (models: unknown[] | undefined, model: string) => {
-    const { post } = await startGateway({ agents: { defaults: { ...quiet, ...(models && { models }) } } })
-    return (await post('/hooks/agent', { message: 'hi', ...still, model })).status
+  const statuses = async (models: unknown[] | undefined, requested: string[]) => {
+    await reconfigure(configured(), { agents: { defaults: { ...quiet, ...(models && { models }) } } })
+    const ask = (model: string) => configured().post('/hooks/agent', { message: 'hi', ...still, model })
+    return (await Promise.all(requested.map(ask))).map(({ status }) => status)
   }
 
   it('allows every model of a known provider when it is absent', async () => {
-    expect(await ask(undefined, 'builtin/whatever')).toBe(200)
-    expect(await ask(undefined, 'nobody/m')).toBe(400)
-    expect(await ask(undefined, 'no-slash')).toBe(400)
+    expect(await statuses(undefined, ['builtin/whatever', 'nobody/m', 'no-slash'])).toEqual([200, 400, 400])
   })
 
   it('allows no model when it is empty', async () => {
-    expect(await ask([], 'builtin/rules')).toBe(400)
+    expect(await statuses([], ['builtin/rules'])).toEqual([400])
   })
 
   it('is named in the error, unless the list of the agent decides', async () => {
     const agents = { defaults: { ...quiet, models: ['builtin/rules'] }, main: {}, ops: { models: ['builtin/small'] } }
-    const { post } = await startGateway({ agents })
+    await reconfigure(configured(), { agents })
+    const { post } = configured()
     const refused = async (agentId: string, model: string) =>
       (await post('/hooks/agent', { message: 'hi', ...still, agentId, model })).body.error?.message
     expect(await refused('main', 'builtin/small')).toContain('name one of agents.defaults.models, or add it there')
@@ -233,7 +239,6 @@ describe('agents.defaults.models', () => {
   })
 
   it('must contain the requested model', async () => {
-    expect(await ask(['builtin/rules'], 'builtin/other')).toBe(400)
-    expect(await ask(['builtin/rules'], 'builtin/rules')).toBe(200)
+    expect(await statuses(['builtin/rules'], ['builtin/other', 'builtin/rules'])).toEqual([400, 200])
   })
 })

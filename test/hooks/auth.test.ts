@@ -2,15 +2,19 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { ask, gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
+import { ask, gatewayToken, hookToken, type RunningGateway, startGateway } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const wake = JSON.stringify({ text: 'x' })
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const without = { authorization: '' }
 
+/** Its limit is beyond the failures of these tests. */
+const patient = share(() => startGateway({ agents, hooks: { rateLimit: { maxAttempts: 1000 } } }))
+const post: RunningGateway['post'] = (...args) => patient().post(...args)
+
 describe('the hook token', () => {
-  const { post } = shareGateway({ agents, hooks: { rateLimit: { maxAttempts: 1000 } } })
   const status = async (headers: Record<string, string>) =>
     (await post('/hooks/wake', wake, { ...without, ...headers })).status
 
@@ -47,11 +51,9 @@ describe('the hook token', () => {
 })
 
 describe('the order of checks', () => {
-  const { post, get } = shareGateway({ agents, hooks: { rateLimit: { maxAttempts: 1000 } } })
-
   it('checks the method first: 405 with Allow, with or without a token', async () => {
     for (const path of ['/hooks/wake', '/hooks/agent', '/hooks/anything', '/hooks/wake?token=x']) {
-      const answer = await get(path, without)
+      const answer = await patient().get(path, without)
       expect(answer).toMatchObject({ status: 405, body: { error: { type: 'method_not_allowed' } } })
       expect(answer.headers.get('allow')).toBe('POST')
     }
@@ -102,8 +104,7 @@ describe('the order of checks', () => {
 
 describe('a repeated header', () => {
   it.each(['Authorization: Bearer', 'x-svc-token:'])('returns 400: %s', async (header) => {
-    const { url } = await startGateway({ agents })
-    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const socket = connect(Number(new URL(patient().url).port), '127.0.0.1')
     const line = `${header} ${hookToken}\r\n`
     socket.write(
       `POST /hooks/wake HTTP/1.1\r\nHost: x\r\n${line}${line}` +
@@ -118,11 +119,17 @@ describe('a repeated header', () => {
 
 describe('repeated failures', () => {
   const limited = { agents, hooks: { rateLimit: { maxAttempts: 3, lockoutMs: 60_000 } } }
+  const running = share(() => startGateway(limited))
+  /** The correct token clears the count of the tests before. */
+  const begin = async () => {
+    expect((await running().post('/hooks/wake', wake)).status).toBe(200)
+    return running()
+  }
   const fail = ({ post }: RunningGateway, headers: Record<string, string> = {}) =>
     post('/hooks/wake', wake, { ...bearer('wrong'), ...headers })
 
   it('lock the address out: 429 with Retry-After, also for loopback', async () => {
-    const gateway = await startGateway(limited)
+    const gateway = await begin()
     for (let count = 0; count < 3; count++) expect((await fail(gateway)).status).toBe(401)
     const locked = await fail(gateway)
     expect(locked).toMatchObject({ status: 429, body: { error: { type: 'rate_limited' } } })
@@ -141,7 +148,7 @@ describe('repeated failures', () => {
   })
 
   it('never block the correct token, which clears the count', async () => {
-    const gateway = await startGateway(limited)
+    const gateway = await begin()
     for (let count = 0; count < 4; count++) await fail(gateway)
     expect((await fail(gateway)).status).toBe(429)
     expect((await gateway.post('/hooks/wake', wake)).status).toBe(200)
@@ -149,7 +156,7 @@ describe('repeated failures', () => {
   })
 
   it('do not count wrong methods, query tokens or bodies', async () => {
-    const gateway = await startGateway(limited)
+    const gateway = await begin()
     for (let count = 0; count < 5; count++) {
       await gateway.get('/hooks/wake', without)
       await gateway.post('/hooks/wake?token=x', wake, without)
@@ -159,7 +166,7 @@ describe('repeated failures', () => {
   })
 
   it('count for the address of the socket unless that is a trusted proxy', async () => {
-    const gateway = await startGateway(limited)
+    const gateway = await begin()
     for (let count = 0; count < 3; count++) await fail(gateway, { 'x-forwarded-for': `192.0.2.${count}` })
     expect((await fail(gateway, { 'x-forwarded-for': '192.0.2.9' })).status).toBe(429)
   })
@@ -179,15 +186,16 @@ describe('repeated failures', () => {
 
 describe('the log line of a rejected request', () => {
   it('has the request id and the error type, and never a token or a payload', async () => {
-    const { url, post, logged } = await startGateway({ agents })
+    const { url, logged } = patient()
+    const before = logged.length
     const answer = await ask(`${url}/hooks/wake?token=canary-query`, {
       method: 'POST',
       body: '{"text":"canary-body"}',
       headers: bearer('canary-bearer'),
     })
     await post('/hooks/wake', '{"text":"canary-body"}', { ...bearer('canary-bearer'), 'x-svc-token': 'canary-header' })
-    const lines = logged.filter((line) => line.includes('request refused')).map((line) => JSON.parse(line))
-    expect(lines).toEqual([
+    const refusals = logged.slice(before).filter((line) => line.includes('request refused'))
+    expect(refusals.map((line) => JSON.parse(line))).toEqual([
       expect.objectContaining({
         reqId: answer.headers.get('x-request-id'),
         path: '/hooks/wake',

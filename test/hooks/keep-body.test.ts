@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { type Document, gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const calm = { agents: { defaults: { heartbeat: { every: 0 } } } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
@@ -21,8 +22,19 @@ async function start(hooks: Document, changes: Document = calm, dir = temporaryF
 }
 
 describe('hooks.keepBody: false', () => {
+  const mapping = { ...quiet, messageTemplate: '{{ text }}' }
+  const shared = share(() =>
+    start({
+      keepBody: false,
+      mappings: [
+        { match: { path: 'plain' }, ...mapping },
+        { match: { path: 'kept' }, ...mapping, keepBody: true },
+      ],
+    }),
+  )
+
   it('stores no body of wake and agent requests, which work as usual', async () => {
-    const { post, get, list, kept } = await start({ keepBody: false })
+    const { post, get, list, kept } = shared()
     const { runId } = (await post('/hooks/agent', { message: secret, ...quiet }, { prefer: 'wait=30' })).body
     expect(await get(`/runs/${runId}`)).toMatchObject({ body: { status: 'succeeded' } })
     expect(await kept()).toMatchObject({ hook: 'agent', status: 'accepted', body: null, runIds: [runId] })
@@ -46,21 +58,14 @@ describe('hooks.keepBody: false', () => {
   })
 
   it('stores no body of a duplicate', async () => {
-    const { post, list, kept } = await start({ keepBody: false })
+    const { post, list, kept } = shared()
     for (let n = 0; n < 2; n++) await post('/hooks/agent', { message: secret, ...quiet }, { 'idempotency-key': 'once' })
     await expect.poll(async () => (await list('?status=duplicate')).length).toBe(1)
     expect(await kept('?status=duplicate')).toMatchObject({ body: null })
   })
 
   it('applies to mappings without their own keepBody', async () => {
-    const mapping = { ...quiet, messageTemplate: '{{ text }}' }
-    const { post, kept } = await start({
-      keepBody: false,
-      mappings: [
-        { match: { path: 'plain' }, ...mapping },
-        { match: { path: 'kept' }, ...mapping, keepBody: true },
-      ],
-    })
+    const { post, kept } = shared()
     await post('/hooks/plain', { text: secret })
     expect((await kept()).body).toBeNull()
     await post('/hooks/kept', { text: secret })
@@ -70,9 +75,16 @@ describe('hooks.keepBody: false', () => {
 
 describe('keepBody: false of one mapping', () => {
   const mapping = { match: { path: 'clinic' }, id: 'clinic', ...quiet, messageTemplate: '{{ text }}', keepBody: false }
+  const shared = share(() =>
+    start({
+      mappings: [mapping, { ...mapping, id: 'lab', match: { path: 'lab', source: 'blood' } }],
+      presets: ['home-assistant'],
+      'home-assistant': { keepBody: false },
+    }),
+  )
 
   it('does not affect other hooks', async () => {
-    const { post, kept } = await start({ mappings: [mapping] })
+    const { post, kept } = shared()
     await post('/hooks/clinic', { text: secret })
     expect(await kept()).toMatchObject({ status: 'accepted', body: null })
     await post('/hooks/agent', { message: 'hi', ...quiet })
@@ -80,17 +92,17 @@ describe('keepBody: false of one mapping', () => {
   })
 
   it('applies to skipped and rejected requests, also before the mapping is found', async () => {
-    const { post, list, kept } = await start({ mappings: [{ ...mapping, match: { path: 'clinic', source: 'lab' } }] })
-    await post('/hooks/clinic', `{"text":"${secret}"`)
+    const { post, list, kept } = shared()
+    await post('/hooks/lab', `{"text":"${secret}"`)
     await expect.poll(async () => (await list('?status=rejected')).length).toBe(1)
-    expect(await kept('?status=rejected')).toMatchObject({ hook: 'clinic', body: null })
-    await post('/hooks/clinic', { source: 'lab', other: secret })
+    expect(await kept('?status=rejected')).toMatchObject({ hook: 'lab', body: null })
+    await post('/hooks/lab', { source: 'blood', other: secret })
     await expect.poll(async () => (await list('?status=rejected')).length).toBe(2)
     expect(await kept('?status=rejected')).toMatchObject({ body: null, error: { type: 'invalid_request' } })
   })
 
   it('allows a replay only with a new body, which is not stored either', async () => {
-    const { post, kept, replay } = await start({ mappings: [mapping] })
+    const { post, kept, replay } = shared()
     await post('/hooks/clinic', { text: secret })
     const { id } = await kept()
     expect(await replay(id, {})).toMatchObject({
@@ -102,7 +114,7 @@ describe('keepBody: false of one mapping', () => {
   })
 
   it('can be set for a preset', async () => {
-    const { post, kept } = await start({ presets: ['home-assistant'], 'home-assistant': { keepBody: false } })
+    const { post, kept } = shared()
     expect((await post('/hooks/home-assistant', { message: secret })).status).toBe(200)
     expect(await kept()).toMatchObject({ hook: 'home-assistant', body: null })
   })

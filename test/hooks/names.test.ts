@@ -3,6 +3,8 @@ import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { connect } from 'node:net'
 import { hookToken, startGateway } from '../helpers.ts'
+import { reconfigure } from '../reconfigure.ts'
+import { share } from '../share.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat', messageTemplate: 'x' }
@@ -60,6 +62,8 @@ const otherSpellings = [
 ]
 
 describe('the name of a hook', () => {
+  const configured = share(() => startGateway({ agents }))
+
   it('returns 404 for another spelling, signed or with the token, even when a mapping matches any name', async () => {
     const { url, get } = await startGateway({
       agents,
@@ -120,11 +124,11 @@ describe('the name of a hook', () => {
   })
 
   it.each(['/hooks/in', 'hooks/in/', '//hooks/in//'])('has one valid spelling below hooks.path: %s', async (path) => {
-    const { url } = await startGateway({
+    await reconfigure(configured(), {
       agents,
       hooks: { path, mappings: [{ match: { path: '/ci/nightly/' }, auth, ...quiet }] },
     })
-    const send = (target: string) => post(url, target, { 'x-sign': signature })
+    const send = (target: string) => post(configured().url, target, { 'x-sign': signature })
     expect(await send('/hooks/in/ci/nightly')).toBe(200)
     for (const target of [
       '/hooks//in/ci/nightly',

@@ -2,21 +2,23 @@
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { hookToken, shareGateway, startGateway } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const still = { wakeMode: 'next-heartbeat', deliver: false }
-const hanging = async () => {
+const { post, get } = shareGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
+
+/** Its model never answers. */
+const hanging = share(async () => {
   const model = await startModel()
-  model.script({ hang: true })
+  model.otherwise({ hang: true })
   return await startGateway({
     providers: model.providers,
     gateway: { drainSeconds: 0 },
     agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
   })
-}
+})
 
 describe('Prefer: wait', () => {
-  const { post } = shareGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
-
   it('holds the reply until the run ends', async () => {
     const { status, headers, body } = await post(
       '/hooks/agent',
@@ -63,14 +65,12 @@ describe('Prefer: wait', () => {
   })
 
   it('returns the status of the run when the time is over', async () => {
-    const gateway = await hanging()
-    const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still }, { prefer: 'wait=1' })
+    const { body } = await hanging().post('/hooks/agent', { message: 'hi', ...still }, { prefer: 'wait=1' })
     expect(body).toEqual({ ok: true, runId: expect.any(String), sessionKey: expect.any(String), status: 'running' })
   })
 
   it('returns the error of a failed run', async () => {
-    const gateway = await hanging()
-    const { body } = await gateway.post(
+    const { body } = await hanging().post(
       '/hooks/agent',
       { message: 'hi', ...still, timeoutSeconds: 0.2 },
       { prefer: 'wait=20' },
@@ -105,7 +105,6 @@ describe('Prefer: wait for several runs', () => {
 })
 
 describe('GET /runs/<id>', () => {
-  const { post, get } = shareGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
   const iso = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
 
   it('returns the whole run', async () => {
@@ -137,9 +136,8 @@ describe('GET /runs/<id>', () => {
   })
 
   it('returns a run that is in progress', async () => {
-    const gateway = await hanging()
-    const { body } = await gateway.post('/hooks/agent', { message: 'hi', ...still }, { prefer: 'wait=1' })
-    const run = (await gateway.get(`/runs/${body.runId}`)).body
+    const { body } = await hanging().post('/hooks/agent', { message: 'hi', ...still }, { prefer: 'wait=1' })
+    const run = (await hanging().get(`/runs/${body.runId}`)).body
     expect(run).toMatchObject({ status: 'running', deliveries: [], startedAt: iso })
     expect(run).not.toHaveProperty('endedAt')
     expect(run).not.toHaveProperty('reply')

@@ -1,12 +1,17 @@
 // POST /hooks/wake: an event for the main session, which may wake the agent.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
-import { shareGateway, startGateway } from '../helpers.ts'
+import { type RunningGateway, startGateway } from '../helpers.ts'
+import { reconfigure } from '../reconfigure.ts'
+import { share } from '../share.ts'
 
 const quiet = { defaults: { heartbeat: { every: 0 } } }
 
 describe('POST /hooks/wake', () => {
-  const { post } = shareGateway({ agents: quiet })
+  const shared = share(() => startGateway({ agents: quiet }))
+  const post: RunningGateway['post'] = (...args) => shared().post(...args)
+  /** Tests of settings configure it. */
+  const configured = share(() => startGateway({ agents: quiet }))
 
   it('accepts an event, with mode now by default', async () => {
     const { status, headers, body } = await post('/hooks/wake', { text: 'The build is green.' })
@@ -53,7 +58,7 @@ describe('POST /hooks/wake', () => {
   })
 
   it('returns 400 for a body that is not JSON, and does not echo it', async () => {
-    const { post, logged } = await startGateway({ agents: quiet })
+    const { logged } = shared()
     for (const body of ['{"text": "canary', 'canary', Buffer.from([0xff, 0xfe]).toString('latin1') + '{']) {
       const answer = await post('/hooks/wake', body)
       expect(answer).toMatchObject({ status: 400, body: { error: { type: 'invalid_json' } } })
@@ -71,7 +76,8 @@ describe('POST /hooks/wake', () => {
   })
 
   it('returns 413 when the body exceeds hooks.maxBodyBytes by one byte', async () => {
-    const { post } = await startGateway({ agents: quiet, hooks: { maxBodyBytes: 100 } })
+    await reconfigure(configured(), { agents: quiet, hooks: { maxBodyBytes: 100 } })
+    const { post } = configured()
     const body = (bytes: number) => `{"text":"${'x'.repeat(bytes - 11)}"}`
     expect((await post('/hooks/wake', body(100))).status).toBe(200)
     expect(await post('/hooks/wake', body(101))).toMatchObject({
@@ -81,15 +87,16 @@ describe('POST /hooks/wake', () => {
   })
 
   it('returns 404 while hooks are off', async () => {
-    const { post } = await startGateway({ hooks: { enabled: false } })
-    expect(await post('/hooks/wake', { text: 'x' })).toMatchObject({
+    await reconfigure(configured(), { hooks: { enabled: false } })
+    expect(await configured().post('/hooks/wake', { text: 'x' })).toMatchObject({
       status: 404,
       body: { error: { type: 'not_found' } },
     })
   })
 
   it('is served under hooks.path, whatever slashes surround it', async () => {
-    const { post } = await startGateway({ agents: quiet, hooks: { path: 'in//' } })
+    await reconfigure(configured(), { agents: quiet, hooks: { path: 'in//' } })
+    const { post } = configured()
     expect((await post('/in/wake', { text: 'x' })).status).toBe(200)
     expect((await post('/hooks/wake', { text: 'x' })).status).toBe(404)
   })
