@@ -6,6 +6,7 @@ import { openWhatsapp } from '../doubles/whatsapp.ts'
 import { linkAccount, type LinkedAccount, openLinked, to } from '../doubles/whatsapp-account.ts'
 import { openWhatsappCloud } from '../doubles/whatsapp-cloud.ts'
 import { ask, gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 import { openStore } from '../store/open-store.ts'
 
 let linked: LinkedAccount
@@ -16,8 +17,8 @@ beforeAll(async () => {
 const quiet = { agents: { defaults: { heartbeat: { every: 0 }, model: 'double/m' } } }
 
 describe('a linked device in a gateway', () => {
-  /** A gateway whose account is linked. */
-  async function start() {
+  /** Its account is linked. */
+  const shared = share(async () => {
     const { server, records } = await openLinked(linked)
     const dir = temporaryFolder()
     const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: createTestContext().log })
@@ -34,27 +35,29 @@ describe('a linked device in a gateway', () => {
     )
     await server.until(() => server.connected() === 1)
     return { server, model, ...gateway }
-  }
+  })
 
   it('answers a webhook on WhatsApp', async () => {
-    const { server, model, post, logged } = await start()
+    const { server, model, post, logged } = shared()
+    const before = server.received.length
     model.script({ text: 'The backup has **failed**.' })
     const hook = { message: 'hi', channel: 'whatsapp', to, wakeMode: 'next-heartbeat' }
     expect(await post('/hooks/agent', hook)).toMatchObject({ status: 200 })
-    await server.until(() => server.received.length === 1)
-    expect(server.received).toMatchObject([{ to, text: 'The backup has *failed*.' }])
+    await server.until(() => server.received.length === before + 1)
+    expect(server.received.slice(before)).toMatchObject([{ to, text: 'The backup has *failed*.' }])
     const { advSecretKey } = JSON.parse(linked.records.get('credentials') as string) as { advSecretKey: string }
     expect(logged.join('\n')).not.toContain(advSecretKey)
   })
 
   it('answers messages of allowed senders, in order', async () => {
-    const { server, model } = await start()
+    const { server, model } = shared()
+    const before = { received: server.received.length, requests: model.requests.length }
     model.script({ text: 'Hello Alice.' }, { text: 'Fine.' })
     await server.say('from a stranger', { from: '15553334444' })
     for (const text of ['Hello?', 'How are you?']) await server.say(text)
-    await server.until(() => server.received.length === 2)
-    expect(await model.prompt(0)).toContain('Hello?')
-    expect(server.received).toMatchObject([
+    await server.until(() => server.received.length === before.received + 2)
+    expect(await model.prompt(before.requests)).toContain('Hello?')
+    expect(server.received.slice(before.received)).toMatchObject([
       { to, text: 'Hello Alice.' },
       { to, text: 'Fine.' },
     ])

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ChannelContext, Connection, ExtensionState, InboundMessage, Json } from '../../core/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { closeAtEnd } from '../share.ts'
 import type { DeviceKeys } from './whatsapp-person.ts'
 import { openWhatsapp, type WhatsappServer } from './whatsapp.ts'
 
@@ -48,7 +49,7 @@ export const contextWith = (state: ExtensionState): ChannelContext => ({
 /** A server that knows the device of the account, and a copy of the account's state. */
 export async function openLinked(linked: LinkedAccount) {
   const server = await openWhatsapp(linked.device)
-  onTestFinished(() => server.close())
+  closeAtEnd(() => server.close())
   const records = new Map(linked.records)
   return { server, records, state: createState(records) }
 }

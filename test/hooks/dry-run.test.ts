@@ -8,6 +8,7 @@ import { startChat } from '../doubles/chat.ts'
 import { startModel } from '../doubles/model.ts'
 import type { WireRequest } from '../doubles/wire.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const operator = { authorization: `Bearer ${gatewayToken}` }
 /** Prevents heartbeats that no test expects. */
@@ -82,6 +83,9 @@ async function start() {
 }
 
 describe('a dry run of an agent action', () => {
+  /** For tests that say nothing on the channel, and need no certain events. */
+  const shared = share(start)
+
   it('shows the prompt, the tools, and the recipient of the reply', async () => {
     const { post, model, chat, dryRun } = await start()
     model.script({ text: 'Hello Ann.' }, { text: 'Looks good.' })
@@ -131,7 +135,7 @@ describe('a dry run of an agent action', () => {
   })
 
   it('shows why a reply cannot be delivered, and nothing when it is not to be delivered', async () => {
-    const { post, dryRun } = await start()
+    const { post, dryRun } = shared()
     await post('/hooks/wake', { text: 'x', mode: 'next-heartbeat' })
     const reasons = async (body: object) =>
       (await dryRun({ mapping: 'signed', body: { text: 'hi', ...body } })).actions[0].delivery
@@ -145,7 +149,7 @@ describe('a dry run of an agent action', () => {
   })
 
   it('shows how the mapping was found and how the request was authenticated', async () => {
-    const { post, model, dryRun } = await start()
+    const { post, model, dryRun } = shared()
     model.otherwise({ text: 'Done.' })
     await post('/hooks/signed', '{"text":5}', { ...sign('{"text":5}'), prefer: 'wait=20' })
     expect(await dryRun()).toMatchObject({

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startModel, systemOf } from '../doubles/model.ts'
 import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { reconfigure } from '../reconfigure.ts'
 import { share } from '../share.ts'
 
 const wake = { action: 'wake', textTemplate: '{{ text }}' }
@@ -32,17 +33,14 @@ async function start({ heartbeat, ops = {}, dir = temporaryFolder(), hooks, ...c
   mkdirSync(join(dir, 'transforms'), { recursive: true })
   writeFileSync(join(dir, 'transforms', 'shape.js'), 'export default ({ payload }) => payload')
   const agents = { defaults: { model: 'double/m', heartbeat: { every: 0, ...heartbeat } }, main: {}, ops }
-  const gateway = await startGateway(
-    {
-      providers: model.providers,
-      gateway: { drainSeconds: 0 },
-      agents,
-      hooks: { mappings, ...(hooks as Document) },
-      ...changes,
-    },
-    dir,
-  )
-  return { ...gateway, model, dir }
+  const config = {
+    providers: model.providers,
+    gateway: { drainSeconds: 0 },
+    agents,
+    hooks: { mappings, ...(hooks as Document) },
+    ...changes,
+  }
+  return { ...(await startGateway(config, dir)), config, model, dir }
 }
 
 const heartbeats = async ({ get }: Pick<RunningGateway, 'get'>) =>
@@ -129,20 +127,22 @@ describe('a wake mapping', () => {
   })
 
   it('follows the same rules for agents and session keys as an agent mapping', async () => {
-    const { post } = await start({
-      hooks: {
-        mappings: [...mappings, shaped],
-        allowedAgentIds: ['main'],
-        allowedSessionKeyPrefixes: ['hook:'],
-      },
-    })
+    const { config, post } = shared()
+    const limits = { allowedAgentIds: ['main'], allowedSessionKeyPrefixes: ['hook:'] }
+    await reconfigure(shared(), { ...config, hooks: { ...config.hooks, ...limits } })
     const refusal = async (path: string, payload: object) =>
-      (await post(path, { text: 'x', ...payload })).body.error.message
-    expect(await refusal('/hooks/ops', {})).toContain('agentId is not one of hooks.allowedAgentIds')
-    expect(await refusal('/hooks/free', { key: 'main' })).toContain('sessionKey is not accepted here')
-    expect(await refusal('/hooks/shaped', { agentId: 'ops' })).toContain('agentId is not one of hooks.allowedAgentIds')
-    expect(await refusal('/hooks/shaped', { agentId: ' ' })).toContain('agentId must not be blank')
-    expect(await refusal('/hooks/shaped', { sessionKey: 'main' })).toContain('sessionKey is not accepted here')
+      (await post(path, { text: 'x', ...payload })).body.error?.message
+    try {
+      expect(await refusal('/hooks/ops', {})).toContain('agentId is not one of hooks.allowedAgentIds')
+      expect(await refusal('/hooks/free', { key: 'main' })).toContain('sessionKey is not accepted here')
+      expect(await refusal('/hooks/shaped', { agentId: 'ops' })).toContain(
+        'agentId is not one of hooks.allowedAgentIds',
+      )
+      expect(await refusal('/hooks/shaped', { agentId: ' ' })).toContain('agentId must not be blank')
+      expect(await refusal('/hooks/shaped', { sessionKey: 'main' })).toContain('sessionKey is not accepted here')
+    } finally {
+      await reconfigure(shared(), config)
+    }
   })
 
   it('accepts both from a transform; an unknown agentId means the default agent', async () => {
