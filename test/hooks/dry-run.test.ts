@@ -83,7 +83,7 @@ async function start() {
 }
 
 describe('a dry run of an agent action', () => {
-  /** For tests that say nothing on the channel, and need no certain events. */
+  /** For tests that no event of another one disturbs. */
   const shared = share(start)
 
   it('shows the prompt, the tools, and the recipient of the reply', async () => {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { closeAtEnd } from '../share.ts'
 
 export interface Feed {
   url: string
@@ -42,7 +42,7 @@ export async function startFeed(): Promise<Feed> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  onTestFinished(() => (server.closeAllConnections(), void server.close()))
+  closeAtEnd(() => (server.closeAllConnections(), void server.close()))
   feed.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return feed
 }

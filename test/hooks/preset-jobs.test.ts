@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { gatewayToken, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { share } from '../share.ts'
 import { type Feed, startFeed } from './feed.ts'
 
 /** A preset whose job asks a feed for the next event, and accepts each one. */
@@ -52,6 +53,8 @@ const untilAsked = (feed: Feed, path: string) => vi.waitFor(() => expect(feed.as
 const requestsOf = async ({ get }: Pick<Running, 'get'>) => (await get('/api/requests')).body.items
 
 describe('the job of a preset', () => {
+  const shared = share(() => start())
+
   it('accepts a payload once per id, as a stored request of the preset', async () => {
     const running = await start()
     const { feed, get } = running
@@ -78,13 +81,14 @@ describe('the job of a preset', () => {
   })
 
   it('learns whether a payload was skipped or refused; both are stored', async () => {
-    const running = await start()
+    const running = shared()
     const { feed } = running
     feed.send({ id: '1', payload: { text: 'spam' } })
     feed.send({ id: '2', payload: { text: 5 } })
     await untilAsked(feed, '/done/refused')
     expect(feed.asked).toContain('/done/skipped')
-    expect((await requestsOf(running)).map(({ status }: { status: string }) => status)).toEqual(['rejected', 'skipped'])
+    const newest = (await requestsOf(running)).slice(0, 2)
+    expect(newest.map(({ status }: { status: string }) => status)).toEqual(['rejected', 'skipped'])
   })
 
   it('starts again after a failure, with its state', async () => {
@@ -112,7 +116,7 @@ describe('the job of a preset', () => {
   })
 
   it('is told about webhooks whose sender is authenticated', async () => {
-    const { feed, post } = await start()
+    const { feed, post } = shared()
     await untilAsked(feed, '/next')
     await post('/hooks/feed', { text: 'x' }, { authorization: 'Bearer wrong' })
     expect(feed.asked).not.toContain('/nudged')
