@@ -7,14 +7,15 @@ import { share } from '../share.ts'
 
 const wait = { prefer: 'wait=20' }
 const operator = { authorization: `Bearer ${gatewayToken}` }
-const run = { message: 'the disk is full', deliver: false, wakeMode: 'next-heartbeat' }
 const key = (name: string) => ({ 'idempotency-key': name })
 const isReplay = ({ headers }: Answer) => headers.get('idempotent-replayed') === 'true'
 
+const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+const run = { message: 'the disk is full', ...quiet }
 const mappings = [
-  { match: { path: 'alerts' }, forEach: 'items', messageTemplate: '{{ item }}', idempotencyKey: '{{ id }}' },
-  { match: { path: 'ci' }, messageTemplate: 'built', idempotencyKey: '{{ headers.x-delivery }}' },
-].map((mapping) => ({ ...mapping, deliver: false, wakeMode: 'next-heartbeat' }))
+  { ...quiet, match: { path: 'alerts' }, forEach: 'items', messageTemplate: '{{ item }}', idempotencyKey: '{{ id }}' },
+  { ...quiet, match: { path: 'ci' }, messageTemplate: 'built', idempotencyKey: '{{ headers.x-delivery }}' },
+]
 
 async function start(changes: Document = {}) {
   const model = await startModel()
