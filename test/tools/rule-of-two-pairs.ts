@@ -65,8 +65,8 @@ function expected(first: Kind, second: Kind): Outcome {
 
 const isReadOrTheft = ({ kind, tool }: Sample): boolean => tool === 'read' || (tool === 'message' && kind === 'S')
 
-/** Calls of one tool whose kind is fixed, and all calls of one whose kind depends on the arguments. */
-const isSample = ({ tool }: Sample): boolean => ['read', 'message', 'probe'].includes(tool)
+/** A call of a tool whose kind is fixed, and all calls of one whose kind depends on the arguments. */
+const isSample = ({ tool }: Sample): boolean => tool === 'read' || tool === 'message'
 
 const alone = (kind: Kind): Outcome => expected('N', kind)
 
@@ -149,19 +149,14 @@ async function hookAnswers(
   return answersIn(answer.body.reply)
 }
 
-/** The calls that are available to webhook runs. */
+/** The calls that are available to webhook runs, and those that are not. */
 const openCalls = calls.filter(({ kind }) => kind !== 'H')
+export const closedCalls = calls.filter(({ kind }) => kind === 'H')
 export const openPairs = openCalls.flatMap((first) => openCalls.map((second) => [first, second] as const))
-/** Pairs of calls of all kinds. */
+/** Pairs of calls of all open kinds. */
 export const samplePairs = openPairs.filter((pair) => pair.every(isSample))
 /** A read and a message to a stranger, each before and after the other and itself. */
 export const theftPairs = openPairs.filter((pair) => pair.every(isReadOrTheft))
-/** The calls that are not available, before and after a read and a message to a stranger. */
-export const closedPairs = calls.flatMap((closed) =>
-  closed.kind === 'H'
-    ? openCalls.flatMap((open) => (isReadOrTheft(open) ? [[closed, open] as const, [open, closed] as const] : []))
-    : [],
-)
 const nameOf = ({ tool, args }: Call): string => `${tool} ${JSON.stringify(args)}`
 
 export type Pair = (typeof openPairs)[number]
@@ -169,14 +164,11 @@ export type Pair = (typeof openPairs)[number]
 /** Runs every pair, sixteen at a time, and compares the outcomes. */
 async function comparePairs(
   tried: readonly Pair[],
-  attempt: (pair: Pair, session: string) => Promise<unknown>,
+  attempt: (pair: Pair, index: number) => Promise<unknown>,
   wanted: (pair: Pair) => unknown,
 ): Promise<void> {
   expect(tried).not.toEqual([])
-  const found = await mapSome(tried, async (pair, index) => [
-    pair.map(nameOf),
-    await attempt(pair, `hook:pair-${index}`),
-  ])
+  const found = await mapSome(tried, async (pair, index) => [pair.map(nameOf), await attempt(pair, index)])
   expect(found).toEqual(tried.map((pair) => [pair.map(nameOf), wanted(pair)]))
 }
 
@@ -196,18 +188,15 @@ const bothOf = ([first, second]: Pair): Outcome[] => [
 ]
 
 /** Each call of a pair in a step of its own. */
-export async function tryInTwoSteps(pairs: readonly Pair[]): Promise<void> {
-  const { gateway } = await start()
-  await comparePairs(pairs, ([first, second], session) => hook(gateway, session, [first], [second]), bothOf)
-}
+export const tryInTwoSteps = (gateway: RunningGateway, pairs: readonly Pair[]): Promise<void> =>
+  comparePairs(pairs, ([first, second], index) => hook(gateway, `hook:two-steps-${index}`, [first], [second]), bothOf)
 
 /** Both calls of a pair in one step. */
-export async function tryInOneStep(pairs: readonly Pair[]): Promise<void> {
-  const { gateway } = await start()
+export function tryInOneStep(gateway: RunningGateway, pairs: readonly Pair[]): Promise<void> {
   const sorted = (outcomes: readonly Outcome[]) => outcomes.toSorted()
-  await comparePairs(
+  return comparePairs(
     pairs,
-    async ([first, second], session) => sorted(await hook(gateway, session, [first, second])),
+    async ([first, second], index) => sorted(await hook(gateway, `hook:one-step-${index}`, [first, second])),
     (pair) => sorted(bothOf(pair)),
   )
 }
@@ -217,9 +206,9 @@ export async function tryInTwoRuns(pairs: readonly Pair[]): Promise<void> {
   const { gateway, open } = await start()
   await comparePairs(
     pairs,
-    async ([first, second], session) => [
-      ...(await hook(gateway, session, [first])),
-      ...(await hook(gateway, session, [second])),
+    async ([first, second], index) => [
+      ...(await hook(gateway, `hook:pair-${index}`, [first])),
+      ...(await hook(gateway, `hook:pair-${index}`, [second])),
     ],
     bothOf,
   )
@@ -227,29 +216,28 @@ export async function tryInTwoRuns(pairs: readonly Pair[]): Promise<void> {
   const restarted = await open()
   await comparePairs(
     pairs,
-    ([, second], session) => hook(restarted, session, [second]),
+    ([, second], index) => hook(restarted, `hook:pair-${index}`, [second]),
     (pair) => bothOf(pair).slice(1),
   )
 }
 
 /** One call of a pair in a session and the other in its subagent, in both orders. */
-export async function tryInSubagents(pairs: readonly Pair[]): Promise<void> {
-  const { gateway } = await start()
+export async function tryInSubagents(gateway: RunningGateway, pairs: readonly Pair[]): Promise<void> {
   await comparePairs(
     pairs.flatMap(([first, second]) => (isOfOwner(first) && isOfSubagent(second) ? [[first, inSubagent(second)]] : [])),
-    async ([first, second], session) => {
-      const [own = '', spawned = ''] = await hookAnswers(gateway, session, [first], [spawn(second)])
+    async ([first, second], index) => {
+      const [own = '', spawned = ''] = await hookAnswers(gateway, `hook:owner-first-${index}`, [first], [spawn(second)])
       return [outcomeOf(own), await endOf(gateway, spawned)]
     },
     bothOf,
   )
   await comparePairs(
     pairs.flatMap(([first, second]) => (isOfSubagent(first) && isOfOwner(second) ? [[inSubagent(first), second]] : [])),
-    async ([first, second], session) => {
-      const key = `${session}-back`
-      const [spawned = ''] = await hookAnswers(gateway, key, [spawn(first)])
+    async ([first, second], index) => {
+      const session = `hook:subagent-first-${index}`
+      const [spawned = ''] = await hookAnswers(gateway, session, [spawn(first)])
       const outcome = await endOf(gateway, spawned)
-      return [outcome, ...(await hook(gateway, key, [second]))]
+      return [outcome, ...(await hook(gateway, session, [second]))]
     },
     bothOf,
   )

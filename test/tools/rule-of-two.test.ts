@@ -8,8 +8,9 @@ import { startChat } from '../doubles/chat.ts'
 import { messagesOf, startModel } from '../doubles/model.ts'
 import type { WireRequest } from '../doubles/wire.ts'
 import { gatewayToken, hookToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
 import {
-  closedPairs,
+  closedCalls,
   hook,
   type Outcome,
   outcomeOf,
@@ -26,12 +27,30 @@ import {
   tryInTwoSteps,
 } from './rule-of-two-pairs.ts'
 
+/** One call of each kind that is available to webhook runs, and one that is not. */
+const reading: Call = { tool: 'read', args: { path: 'secret.txt' } }
+const stealing: Call = { tool: 'message', args: { text: 'stolen', channel: 'pager', to: 'stranger' } }
+const fetching: Call = { tool: 'web_fetch', args: { url: stranger } }
+const running: Call = { tool: 'exec', args: { command: 'true' } }
+
+/** The gateway of the tests that need no person and no settings of their own. Each has sessions of its own. */
+const shared = share(() => start())
+
 describe('a pair of tools in a webhook session', { timeout: 120_000 }, () => {
-  it('obeys the rule in two steps of one run, also with tools that are closed to it', () =>
-    tryInTwoSteps([...samplePairs, ...closedPairs]))
-  it('obeys the rule in one step: one of two exclusive calls is made', () => tryInOneStep(theftPairs))
+  it('obeys the rule in two steps of one run', () => tryInTwoSteps(shared().gateway, samplePairs))
+  it('obeys the rule in one step: one of two exclusive calls is made', () => tryInOneStep(shared().gateway, theftPairs))
   it('obeys the rule across two runs, and after a restart', () => tryInTwoRuns(theftPairs))
-  it('obeys the rule across a session and its subagent, in both orders', () => tryInSubagents(theftPairs))
+  it('obeys the rule across a session and its subagent, in both orders', () =>
+    tryInSubagents(shared().gateway, theftPairs))
+
+  it.each([reading, stealing])(
+    'gets nothing from the tools that are closed to it, before and after $tool',
+    async (open) => {
+      const answers = await hook(shared().gateway, `hook:closed-${open.tool}`, closedCalls, [open], closedCalls)
+      const closed = closedCalls.map((): Outcome => 'unavailable')
+      expect(answers).toEqual([...closed, 'done', ...closed])
+    },
+  )
 })
 
 /** The outcome of the call that this session's subagent made. */
@@ -44,12 +63,6 @@ async function subagentOf({ get }: Pick<RunningGateway, 'get'>, session: string)
   await expect.poll(async () => (await find())?.status, { timeout: 30_000, interval: 20 }).toBe('succeeded')
   return outcomeOf(answersIn((await find()).reply)[0] ?? '')
 }
-
-/** One call of each kind that is available to webhook runs, and one that is not. */
-const reading: Call = { tool: 'read', args: { path: 'secret.txt' } }
-const stealing: Call = { tool: 'message', args: { text: 'stolen', channel: 'pager', to: 'stranger' } }
-const fetching: Call = { tool: 'web_fetch', args: { url: stranger } }
-const running: Call = { tool: 'exec', args: { command: 'true' } }
 
 /** Starts a gateway on which a person chats with the agent in its main session. */
 async function startWithPerson(changes: Setup = {}) {
@@ -80,8 +93,11 @@ const offered = ({ body }: WireRequest): string[] =>
 const event = { text: 'The build has failed.', mode: 'next-heartbeat' }
 
 describe('a turn of a person that renders waiting events of a webhook', () => {
+  const shared = share(() => startWithPerson())
+
   it('is restricted like a webhook run, and its prompt says so', async () => {
-    const { gateway, model, say } = await startWithPerson()
+    const { gateway, model, say } = shared()
+    const { length } = model.requests
     await gateway.post('/hooks/wake', event)
     const answers = await say(
       [reading],
@@ -89,22 +105,22 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
       [{ tool: 'message', args: { text: 'For you.' } }],
     )
     expect(answers).toEqual(['done', 'withheld', 'withheld', 'unavailable', 'done'])
-    const prompt = await model.prompt(0)
+    const prompt = await model.prompt(length)
     expect(prompt).toContain(
       'These tools are withheld: cron, edit, exec, gateway, sessions_history, sessions_list, write.',
     )
     expect(prompt).toContain('a person can ask for it again in a new message')
-    expect(offered(await model.request(0))).not.toContain('exec')
+    expect(offered(await model.request(length))).not.toContain('exec')
   })
 
   it('cannot send its own conversation out, even before any tool has read something', async () => {
-    const { gateway, say } = await startWithPerson()
+    const { gateway, say } = shared()
     await gateway.post('/hooks/wake', event)
     expect(await say([stealing], [fetching])).toEqual(['withheld', 'withheld'])
   })
 
   it('is the only restricted turn: the next one has all tools again', async () => {
-    const { gateway, model, say } = await startWithPerson()
+    const { gateway, model, say } = shared()
     await gateway.post('/hooks/wake', event)
     await say([reading])
     expect(await say([reading], [stealing, running])).toEqual(['done', 'done', 'done'])
@@ -113,14 +129,14 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
   })
 
   it('is not restricted by trusted events, such as the result of its own subagent', async () => {
-    const { gateway, say } = await startWithPerson()
+    const { gateway, say } = shared()
     await say([spawn(reading)])
     await expect.poll(async () => (await runsOf(gateway, 'subagent'))[0]?.status).toBe('succeeded')
     expect(await say([reading], [stealing])).toEqual(['done', 'done'])
   })
 
   it('also restricts its subagents, and the turn that reads their result', async () => {
-    const { gateway, say } = await startWithPerson()
+    const { gateway, say } = shared()
     await gateway.post('/hooks/wake', event)
     expect(await say([spawn(stealing)])).toEqual(['done'])
     expect(await subagentOf(gateway, 'main')).toBe('withheld')
@@ -129,9 +145,10 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
   })
 
   it('can also be a heartbeat, or a message of a client to the main session', async () => {
-    const { gateway, model } = await start()
+    const { gateway, model } = shared()
+    const { length } = model.requests
     await gateway.post('/hooks/wake', { text: `${orders([stealing])} The build has failed.` })
-    const prompt = await model.prompt(0)
+    const prompt = await model.prompt(length)
     expect(prompt).toContain('this turn is restricted')
     await expect.poll(async () => (await runsOf(gateway, 'heartbeat'))[0]?.status).toBe('succeeded')
     expect(answersIn((await runsOf(gateway, 'heartbeat'))[0]!.reply).map(outcomeOf)).toEqual(['withheld'])
@@ -151,31 +168,33 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
 })
 
 describe('a message that a webhook run sends to another session', () => {
+  const shared = share(() => startWithPerson())
+
   const sending = (sessionKey: string, ...steps: readonly (readonly Call[])[]): Call => ({
     tool: 'sessions_send',
     args: { sessionKey, message: orders(...steps), waitSeconds: 30 },
   })
 
   it('restricts the turn that reads it, and no later turn of the person', async () => {
-    const { gateway, say } = await startWithPerson()
+    const { gateway, say } = shared()
     await say([reading])
-    await hook(gateway, 'hook:a', [
+    await hook(gateway, 'hook:sends', [
       sending('main', [stealing], [{ tool: 'message', args: { text: 'For the people of this session.' } }], [reading]),
     ])
     const [sent] = await runsOf(gateway, 'chat')
     expect(answersIn(sent!.reply).map(outcomeOf)).toEqual(['withheld', 'withheld', 'done'])
-    expect(await hook(gateway, 'hook:a', [stealing])).toEqual(['withheld'])
+    expect(await hook(gateway, 'hook:sends', [stealing])).toEqual(['withheld'])
     await say()
     expect(await say([reading], [stealing])).toEqual(['done', 'done'])
   })
 
   it('is external content where its session is read, and restricts the reading turn', async () => {
-    const { gateway, say } = await startWithPerson()
-    await hook(gateway, 'hook:a', [reading])
+    const { gateway, say } = shared()
+    await hook(gateway, 'hook:read', [reading])
     await say()
-    const history: Call = { tool: 'sessions_history', args: { sessionKey: 'hook:a' } }
+    const history: Call = { tool: 'sessions_history', args: { sessionKey: 'hook:read' } }
     expect(await say([stealing], [history], [stealing], [running])).toEqual(['done', 'done', 'withheld', 'unavailable'])
-    expect(await say([sending('hook:a', [reading])], [stealing])).toEqual(['done', 'withheld'])
+    expect(await say([sending('hook:read', [reading])], [stealing])).toEqual(['done', 'withheld'])
     expect(await say([stealing])).toEqual(['done'])
   })
 
@@ -225,12 +244,13 @@ describe('a message that a webhook run sends to another session', () => {
     ['after a turn of its own', 'say'],
     ['while events are waiting', 'event'],
   ])('cannot pass on what the agent of a person says to its session %s', async (_when, how) => {
-    const { gateway, say } = await startWithPerson()
-    await hook(gateway, 'hook:a', [{ tool: 'session_status', args: {} }])
+    const session = `hook:${how}`
+    const { gateway, say } = shared()
+    await hook(gateway, session, [{ tool: 'session_status', args: {} }])
     if (how === 'say') await say()
-    await say([sending('hook:a', [stealing])])
+    await say([sending(session, [stealing])])
     expect(answersIn((await runsOf(gateway, 'chat'))[0]!.reply).map(outcomeOf)).toEqual(['withheld'])
-    expect(await hook(gateway, 'hook:a', [stealing])).toEqual(['withheld'])
+    expect(await hook(gateway, session, [stealing])).toEqual(['withheld'])
   })
 })
 
@@ -240,18 +260,18 @@ describe('the operator', () => {
     post('/tools/invoke', { tool, args, sessionKey }, operator)
 
   it('is not restricted over HTTP, and changes nothing for the session', async () => {
-    const { gateway } = await start()
-    await hook(gateway, 'hook:a', [reading])
-    expect((await invoke(gateway, stealing, 'hook:a')).status).toBe(200)
-    expect((await invoke(gateway, reading, 'hook:a')).status).toBe(200)
-    expect(await hook(gateway, 'hook:a', [stealing], [reading])).toEqual(['withheld', 'done'])
+    const { gateway } = shared()
+    await hook(gateway, 'hook:http', [reading])
+    expect((await invoke(gateway, stealing, 'hook:http')).status).toBe(200)
+    expect((await invoke(gateway, reading, 'hook:http')).status).toBe(200)
+    expect(await hook(gateway, 'hook:http', [stealing], [reading])).toEqual(['withheld', 'done'])
   })
 
   it('starts restricted runs on behalf of a restricted session', async () => {
-    const { gateway } = await start()
-    await hook(gateway, 'hook:a', [reading])
-    expect((await invoke(gateway, spawn(stealing), 'hook:a')).status).toBe(200)
-    expect(await subagentOf(gateway, 'hook:a')).toBe('withheld')
+    const { gateway } = shared()
+    await hook(gateway, 'hook:spawns', [reading])
+    expect((await invoke(gateway, spawn(stealing), 'hook:spawns')).status).toBe(200)
+    expect(await subagentOf(gateway, 'hook:spawns')).toBe('withheld')
   })
 
   it('lifts the rule with tools.byOrigin.hook.allow, for all agents or for one', async () => {
@@ -281,7 +301,7 @@ describe('the operator', () => {
   })
 
   it('sees the effects of a tool, and the current verdict of the rule for a session', async () => {
-    const { gateway } = await start()
+    const { gateway } = shared()
     const { items } = (await gateway.get('/tools')).body
     const effectsOf = (tool: string) => items.find(({ name }: { name: string }) => name === tool).effects
     expect(['read', 'message', 'write', 'probe'].map(effectsOf)).toEqual([
@@ -290,13 +310,13 @@ describe('the operator', () => {
       [],
       ['reads-private', 'sends'],
     ])
-    const explain = async (tool: string, more: object = { origin: 'hook', sessionKey: 'hook:a' }) =>
+    const explain = async (tool: string, more: object = { origin: 'hook', sessionKey: 'hook:explained' }) =>
       (await gateway.post('/tools/explain', { tool, ...more }, operator)).body
     const ruleOf = async (tool: string) => {
       const { allowed, layers } = await explain(tool)
       return [allowed, layers.at(-1).verdict, layers.at(-1).rule]
     }
-    await hook(gateway, 'hook:a', [reading])
+    await hook(gateway, 'hook:explained', [reading])
     expect(await ruleOf('read')).toEqual([true, 'none', undefined])
     expect(await ruleOf('message')).toEqual([true, 'none', 'depends on the call'])
     expect(await ruleOf('probe')).toEqual([false, 'deny', 'it may both read private things and send outward'])
@@ -309,7 +329,7 @@ describe('the operator', () => {
 
 describe('a dry run', () => {
   it('lists the tools that the rule would withhold, for a run and for the heartbeat', async () => {
-    const { gateway } = await start()
+    const { gateway } = shared()
     const dryRun = async () => {
       const [newest] = (await gateway.get('/api/requests?limit=1')).body.items
       return (
@@ -320,7 +340,7 @@ describe('a dry run', () => {
         )
       ).body
     }
-    await hook(gateway, 'hook:a', [reading])
+    await hook(gateway, 'hook:dry-run', [reading])
     const withheld = ['probe']
     expect((await dryRun()).actions[0].withheld.toSorted()).toEqual(withheld)
     await gateway.post('/hooks/wake', event)
