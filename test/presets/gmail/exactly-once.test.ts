@@ -54,7 +54,7 @@ describe('each mail is accepted exactly once', () => {
     await until(() => expect(readsOf(gmail, 'm1003')).toBe(1))
     await first.end('SIGKILL')
     expect(first.log.join()).not.toMatch(/access-\d|Bearer/)
-    await untilMails(await spawnWatching(gmail, { dir }), ids)
+    await untilMails(await startWatching(gmail, { dir }), ids)
   })
 })
 
@@ -78,7 +78,7 @@ describe('with several gateways on one store, each mail is accepted exactly once
     await lock.end()
     // As if the time of the leases had passed.
     await query(url, 'UPDATE lease SET until = 0')
-    await untilMails(await spawnWatching(gmail, { dir: temporaryFolder(), sections }), ids)
+    await untilMails(await startWatching(gmail, { sections }), ids)
     expect(ids.map((id) => readsOf(gmail, id))).toEqual([2, 1])
   })
 

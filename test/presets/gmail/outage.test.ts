@@ -1,8 +1,11 @@
 // What the watch of a Gmail mailbox does when Google fails, limits it, or refuses it, and what it says then.
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { account, refreshToken, subscription, topic } from '../../doubles/gmail/gmail.ts'
 import type { Reply } from '../../doubles/gmail/routes.ts'
 import type { RunningGateway } from '../../helpers.ts'
+import { share } from '../../share.ts'
 import {
   clientSecret,
   jobOf,
@@ -16,11 +19,36 @@ import {
   untilState,
 } from './watching.ts'
 
-const count = ({ logged }: RunningGateway, text: string): number => logged.filter((line) => line.includes(text)).length
+type Logged = Pick<RunningGateway, 'logged'>
 
-function expectNoSecrets({ logged }: RunningGateway): void {
+const count = ({ logged }: Logged, text: string): number => logged.filter((line) => line.includes(text)).length
+
+function expectNoSecrets({ logged }: Logged): void {
   const log = logged.join('\n')
   for (const secret of [refreshToken, clientSecret, 'access-', 'Bearer']) expect(log).not.toContain(secret)
+}
+
+const shared = share(async () => {
+  const gmail = await startDouble()
+  return { gmail, running: await startWatching(gmail) }
+})
+
+/** The shared gateway, and what it does from now on. */
+async function begin() {
+  const { gmail, running } = shared()
+  const before = (await mailsOf(running)).map(({ id }) => id)
+  const [lines, calls] = [running.logged.length, gmail.calls.length]
+  return {
+    gmail,
+    running,
+    get logged() {
+      return running.logged.slice(lines)
+    },
+    get calls() {
+      return gmail.calls.slice(calls)
+    },
+    untilMails: (ids: readonly string[]) => untilMails(running, [...before, ...ids]),
+  }
 }
 
 describe('an outage of Google', () => {
@@ -37,15 +65,15 @@ describe('an outage of Google', () => {
       "is not Google's API; check any proxy in between",
     ],
   ])('delays mails and loses none: %s', async (_what, reply, reason) => {
-    const gmail = await startDouble()
-    const running = await startWatching(gmail)
+    const test = await begin()
+    const { gmail, running } = test
     const ids = [gmail.addMail(), gmail.addMail(), gmail.addMail()]
-    gmail.failNext('/messages/m1002', reply)
+    gmail.failNext(`/messages/${ids[1]}`, reply)
     await push(running, gmail)
-    await untilMails(running, ids)
-    expect(count(running, 'was interrupted')).toBe(1)
-    expect(count(running, reason)).toBe(1)
-    expectNoSecrets(running)
+    await test.untilMails(ids)
+    expect(count(test, 'was interrupted')).toBe(1)
+    expect(count(test, reason)).toBe(1)
+    expectNoSecrets(test)
   })
 
   it('ends by itself when nothing listened at the start, and the state said so', async () => {
@@ -74,17 +102,17 @@ describe('an outage of Google', () => {
       },
     ],
   ])('waits as long as Google asks for with %s', async (_what, reply) => {
-    const gmail = await startDouble()
-    const running = await startWatching(gmail)
-    gmail.failNext('/messages/m1001', reply)
+    const test = await begin()
+    const { gmail, running } = test
     const ids = [gmail.addMail(), gmail.addMail()]
+    gmail.failNext(`/messages/${ids[0]}`, reply)
     await push(running, gmail)
-    await untilMails(running, ids)
-    expect(gmail.calls.filter((call) => call.endsWith('/m1001'))).toHaveLength(2)
-    expect(running.logged.filter((line) => line.includes('allows no more calls'))).toEqual([
+    await test.untilMails(ids)
+    expect(test.calls.filter((call) => call.endsWith(`/${ids[0]}`))).toHaveLength(2)
+    expect(test.logged.filter((line) => line.includes('allows no more calls'))).toEqual([
       expect.stringContaining('"seconds":1,'),
     ])
-    expect(count(running, 'was interrupted')).toBe(0)
+    expect(count(test, 'was interrupted')).toBe(0)
   })
 
   it('shows a long wait in the state of the job', async () => {
@@ -97,21 +125,26 @@ describe('an outage of Google', () => {
   })
 
   it('is none when Google ends an access token early', async () => {
-    const gmail = await startDouble()
-    const running = await startWatching(gmail)
+    const test = await begin()
+    const { gmail, running } = test
     gmail.tokens.endAll()
     const id = gmail.addMail()
     await push(running, gmail)
-    await untilMails(running, [id])
-    expect(gmail.calls.filter((call) => call === 'POST /token')).toHaveLength(2)
-    expect(count(running, 'was interrupted')).toBe(0)
+    await test.untilMails([id])
+    expect(test.calls.filter((call) => call === 'POST /token')).toHaveLength(1)
+    expect(count(test, 'was interrupted')).toBe(0)
   })
 })
 
 describe('a refused authorisation', () => {
-  it('is one log line and no further attempt when it was revoked, until the configuration is reloaded', async () => {
+  const unreadable = share(async () => {
     const gmail = await startDouble()
-    const running = await startWatching(gmail)
+    return { gmail, running: await start(gmail, { credentials: '' }) }
+  })
+
+  it('is one log line and no further attempt when it was revoked, until the configuration is reloaded', async () => {
+    const test = await begin()
+    const { gmail, running } = test
     gmail.tokens.isRevoked = true
     gmail.tokens.endAll()
     const id = gmail.addMail()
@@ -124,11 +157,11 @@ describe('a refused authorisation', () => {
     const calls = gmail.calls.length
     expect((await push(running, gmail)).status).toBe(200)
     expect(gmail.calls).toHaveLength(calls)
-    expect(count(running, 'refuses the credentials of the preset')).toBe(1)
-    expectNoSecrets(running)
+    expect(count(test, 'refuses the credentials of the preset')).toBe(1)
+    expectNoSecrets(test)
     gmail.tokens.isRevoked = false
     await running.gateway.reload()
-    await untilMails(running, [id])
+    await test.untilMails([id])
   })
 
   it('names what to run when the granted access is too small', async () => {
@@ -169,13 +202,23 @@ describe('a refused authorisation', () => {
 
   it.each([
     ['is no JSON', '{', 'has no valid \\"type\\"'],
-    ['lacks the refresh token', { type: 'authorized_user', client_id: 'c', client_secret: 's' }, 'refresh_token'],
-    ['has a broken key', { type: 'service_account', client_email: 'r@p', private_key: 'x' }, 'private_key'],
+    [
+      'lacks the refresh token',
+      JSON.stringify({ type: 'authorized_user', client_id: 'c', client_secret: 's' }),
+      'refresh_token',
+    ],
+    [
+      'has a broken key',
+      JSON.stringify({ type: 'service_account', client_email: 'r@p', private_key: 'x' }),
+      'private_key',
+    ],
   ])('is reported with the field when the file with the credentials %s', async (_what, credentials, text) => {
-    const gmail = await startDouble()
-    const running = await start(gmail, { credentials })
+    const { gmail, running } = unreadable()
+    writeFileSync(join(running.dir, 'gmail.json'), credentials)
+    const { length } = running.logged
+    await running.gateway.reload()
+    await until(() => expect(running.logged.slice(length).join('\n')).toContain(text))
     await untilState(running, 'unauthorized')
-    expect(running.logged.join('\n')).toContain(text)
-    await until(() => expect(gmail.calls).toEqual([]))
+    expect(gmail.calls).toEqual([])
   })
 })

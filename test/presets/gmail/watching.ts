@@ -102,7 +102,7 @@ export async function spawnWatching(
   return running
 }
 
-const wait = { timeout: 15_000, interval: 20 }
+const wait = { timeout: 15_000, interval: 50 }
 
 export const jobOf = async ({ get }: Pick<Reachable, 'get'>) => (await get('/api/extensions')).body.jobs[0]
 
@@ -115,16 +115,23 @@ interface AcceptedMail {
   [field: string]: unknown
 }
 
+const acceptedBy = async ({ get }: Pick<Reachable, 'get'>): Promise<{ id: string }[]> =>
+  (await get('/api/requests?status=accepted&limit=200')).body.items
+
 /** The accepted mails, oldest first. */
-export async function mailsOf({ get }: Pick<Reachable, 'get'>): Promise<AcceptedMail[]> {
-  const { items } = (await get('/api/requests?status=accepted&limit=200')).body
-  const bodies = items.map(async ({ id }: { id: string }) => JSON.parse((await get(`/api/requests/${id}`)).body.body))
+export async function mailsOf(running: Pick<Reachable, 'get'>): Promise<AcceptedMail[]> {
+  const bodies = (await acceptedBy(running)).map(async ({ id }) =>
+    JSON.parse((await running.get(`/api/requests/${id}`)).body.body),
+  )
   const payloads = (await Promise.all(bodies)) as { messages: AcceptedMail[] }[]
   return payloads.flatMap(({ messages }) => messages).toReversed()
 }
 
-export const untilMails = (running: Pick<Reachable, 'get'>, ids: readonly string[]) =>
-  vi.waitFor(async () => expect((await mailsOf(running)).map(({ id }) => id)).toEqual(ids), wait)
+/** Waits until these mails are accepted, each with a request of its own. */
+export async function untilMails(running: Pick<Reachable, 'get'>, ids: readonly string[]): Promise<void> {
+  await until(async () => expect(await acceptedBy(running)).toHaveLength(ids.length))
+  expect((await mailsOf(running)).map(({ id }) => id)).toEqual(ids)
+}
 
 /** Sends a notification of Pub/Sub. */
 export const push = (
