@@ -263,14 +263,16 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
   }
 }
 
-/** Prints something on standard error that must not appear in the log. */
-const script = (port: number, isStubborn: boolean) => `#!${process.execPath}
-if (process.argv[2] !== 'rpc') process.exit(2)
-console.error('canary of standard error')
-if (${isStubborn}) process.on('SIGTERM', () => undefined)
-const socket = require('node:net').connect({ port: ${port}, host: '127.0.0.1', noDelay: true })
-socket.write(process.pid + '\\n')
-process.stdin.pipe(socket, { end: ${!isStubborn} })
-socket.pipe(process.stdout)
-socket.on('close', () => process.exit(7))
+/**
+ * Prints something on standard error that must not appear in the log. bash starts faster than Node.
+ */
+const script = (port: number, isStubborn: boolean) => `#!/usr/bin/env bash
+[ "$1" = rpc ] || exit 2
+echo 'canary of standard error' >&2
+${isStubborn ? "trap '' TERM" : ''}
+exec 3<>/dev/tcp/127.0.0.1/${port} 4<&0
+echo $$ >&3
+{ cat <&4 >&3 && kill 0; } &
+cat <&3
+exit 7
 `
