@@ -8,6 +8,7 @@ import { login } from './control/rpc-client.ts'
 import { startChat } from './doubles/chat.ts'
 import { startModel } from './doubles/model.ts'
 import { ask, type Document, gatewayToken, startGateway, temporaryFolder } from './helpers.ts'
+import { share } from './share.ts'
 import { wellFormed } from '../core/well-formed.ts'
 
 const half = '\ud83d'
@@ -16,63 +17,79 @@ const mark = '\ufffd'
 
 const isWell = (value: unknown): boolean => !/\\u[dD][89a-fA-F]/.test(JSON.stringify(value))
 
-async function start(changes: Document = {}, files: Record<string, string> = {}) {
-  const dir = temporaryFolder()
-  mkdirSync(join(dir, 'transforms'))
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'transforms', name), text)
+async function start(changes: Document = {}, dir = temporaryFolder()) {
   const model = await startModel()
   model.otherwise({ text: 'Done.' })
   const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 }, systemPrompt: `Be ${half}.` } }
   const running = await startGateway({ agents, providers: model.providers, ...changes }, dir)
-  const sent = async (index = 0) => {
-    const { body } = await model.request(index)
-    expect(isWell(body)).toBe(true)
-    return JSON.stringify(body)
+  /** Resolves with the first request to the model that contains this text. */
+  const sent = async (text: string): Promise<string> => {
+    for (let index = 0; ; index++) {
+      const { body } = await model.request(index)
+      expect(isWell(body)).toBe(true)
+      if (JSON.stringify(body).includes(text)) return JSON.stringify(body)
+    }
+  }
+  /** The texts of the events that wait in the main session. */
+  const waiting = async (): Promise<string[]> => {
+    const { events } = (await running.get('/api/sessions/agent:main:main')).body
+    return events.map(({ text }: { text: string }) => text)
   }
   const tool = (body: string) =>
     ask(`${running.url}/tools/invoke`, { method: 'POST', headers: { authorization: `Bearer ${gatewayToken}` }, body })
-  return { model, sent, tool, ...running }
+  return { model, sent, waiting, tool, ...running }
 }
 
 const wait = { prefer: 'wait=20' }
 
 describe('half a character', () => {
+  const shared = share(() => {
+    const dir = temporaryFolder()
+    mkdirSync(join(dir, 'transforms'))
+    writeFileSync(
+      join(dir, 'transforms', 'half.ts'),
+      'export default ({ payload }) => ({ message: `transform ${payload.a.slice(0, 1)} end` })',
+    )
+    const mapping = { deliver: false, wakeMode: 'next-heartbeat' }
+    const mappings = [
+      { ...mapping, match: { path: 'template' }, messageTemplate: 'template {{ a }} end' },
+      { ...mapping, match: { path: 'form' }, messageTemplate: 'form {{ a }} end' },
+      { ...mapping, match: { path: 'transform' }, transform: { module: 'half.ts' } },
+    ]
+    return start({ hooks: { mappings } }, dir)
+  })
+
   it('in a request or in the configuration is replaced before it is stored and sent to the model', async () => {
-    const { post, get, sent } = await start()
+    const { post, get, sent, waiting } = shared()
     const { body } = await post(
       '/hooks/agent',
-      `{"message":"one ${halfJson} two","name":"n${halfJson}","deliver":false}`,
+      `{"message":"request ${halfJson} end","name":"n${halfJson}","deliver":false,"wakeMode":"next-heartbeat"}`,
       wait,
     )
-    expect(await sent()).toContain(`one ${mark} two`)
-    expect(await sent()).toContain(`Be ${mark}.`)
+    expect(await sent(`request ${mark} end`)).toContain(`Be ${mark}.`)
     expect((await get(`/runs/${body.runId}`)).body.name).toBe(`n${mark}`)
-    expect((await get('/api/sessions/agent:main:main')).body.events[0].text).toContain(`n${mark}`)
+    expect(await waiting()).toContainEqual(expect.stringContaining(`n${mark}`))
   })
 
   it('in a wake is replaced in the event', async () => {
-    const { post, get } = await start()
-    await post('/hooks/wake', `{"text":"one ${halfJson} two","mode":"next-heartbeat"}`)
-    expect((await get('/api/sessions/agent:main:main')).body.events[0].text).toBe(`one ${mark} two`)
+    const { post, waiting } = shared()
+    await post('/hooks/wake', `{"text":"wake ${halfJson} end","mode":"next-heartbeat"}`)
+    expect(await waiting()).toContain(`wake ${mark} end`)
   })
 
   it.each([
-    ['a template', {}, `{"a":"${halfJson}","${halfJson}":1}`],
-    ['a form', {}, 'a=%ED%A0%BD'],
-    ['a transform', { transform: { module: 'half.ts' } }, '{"a":"😀"}'],
-  ])('in %s is replaced in the action', async (_what, mapping, body) => {
+    ['template', `{"a":"${halfJson}","${halfJson}":1}`],
+    ['form', 'a=%ED%A0%BD'],
+    ['transform', '{"a":"😀"}'],
+  ])('in a %s is replaced in the action', async (way, body) => {
     const type = body.startsWith('{') ? 'application/json' : 'application/x-www-form-urlencoded'
-    const mappings = [{ match: { path: 'in' }, messageTemplate: 'one {{ a }} two', deliver: false, ...mapping }]
-    const { post, sent } = await start(
-      { hooks: { mappings } },
-      { 'half.ts': 'export default ({ payload }) => ({ message: `one ${payload.a.slice(0, 1)} two` })' },
-    )
-    expect((await post('/hooks/in', body, { 'content-type': type, ...wait })).status).toBe(200)
-    expect(await sent()).toMatch(new RegExp(`one ${mark}+ two`))
+    const { post, sent } = shared()
+    expect((await post(`/hooks/${way}`, body, { 'content-type': type, ...wait })).status).toBe(200)
+    expect(await sent(`${way} ${mark}`)).toMatch(new RegExp(`${way} ${mark}+ end`))
   })
 
   it('in the arguments of a tool is replaced, over HTTP, MCP and the WebSocket', async () => {
-    const { url, tool, get } = await start()
+    const { url, tool, get } = shared()
     const call = (text: string) =>
       `{"tool":"cron","args":{"action":"add","at":"1h","deliver":false,"message":"${text}"}}`
     const answers = [(await tool(call(`http ${halfJson}`))).body]
@@ -92,9 +109,9 @@ describe('half a character', () => {
   })
 
   it('in a chat is replaced', async () => {
-    const { url, sent } = await start()
-    await (await login(url)).call('chat.send', { text: `one ${half} two` })
-    expect(await sent()).toContain(`one ${mark} two`)
+    const { url, sent } = shared()
+    await (await login(url)).call('chat.send', { text: `chat ${half} end` })
+    await sent(`chat ${mark} end`)
   })
 
   it('in a message from a channel is replaced', async () => {
@@ -114,7 +131,7 @@ describe('half a character', () => {
     const { model, post, get, sent } = await start({ tools: { profile: 'full' } })
     model.script({ tool: 'session_status', args: { sessionKey: `no ${half}` } }, { text: `reply ${half}` })
     const done = await post('/hooks/agent', { message: 'go', deliver: false }, wait)
-    expect(await sent(1)).toContain(`no ${mark}`)
+    await sent(`no ${mark}`)
     expect(done.body.reply).toBe(`reply ${mark}`)
     const { transcript } = (await get(`/api/sessions/${encodeURIComponent(done.body.sessionKey)}`)).body
     expect(JSON.stringify(transcript)).toContain(`reply ${mark}`)
@@ -131,7 +148,7 @@ describe('half a character', () => {
     ).toBeGreaterThan(0)
     db.close()
     await say()
-    expect(await sent(1)).toContain(`old ${mark}`)
+    await sent(`old ${mark}`)
     expect(model.requests).toHaveLength(2)
   })
 })

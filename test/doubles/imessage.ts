@@ -263,9 +263,7 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
   }
 }
 
-/**
- * Prints something on standard error that must not appear in the log. bash starts faster than Node.
- */
+/** Prints something on standard error that must not appear in the log. Bash starts faster than Node. */
 const script = (port: number, isStubborn: boolean) => `#!/usr/bin/env bash
 [ "$1" = rpc ] || exit 2
 echo 'canary of standard error' >&2
