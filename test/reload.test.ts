@@ -17,6 +17,7 @@ import {
   writeConfig,
 } from './helpers.ts'
 import { reloadUnderLoad } from './reliability/reloads.ts'
+import { share } from './share.ts'
 
 /** Writes the file and reloads it. */
 async function change({ gateway, dir }: RunningGateway, changes: Record<string, unknown>) {
@@ -27,8 +28,15 @@ async function change({ gateway, dir }: RunningGateway, changes: Record<string, 
 const other = 'another-hook-token-0123456789abcdef'
 
 describe('a reload', () => {
+  const shared = share(() => startGateway())
+  /** The shared gateway, with this configuration. */
+  const configure = async (changes: Record<string, unknown> = {}) => {
+    await change(shared(), changes)
+    return shared()
+  }
+
   it('applies the file with the port still open', async () => {
-    const running = await startGateway()
+    const running = await configure()
     expect(await change(running, { hooks: { token: other } })).toEqual({ restartFor: [] })
     expect(await running.post('/hooks/wake', { text: 'x' })).toMatchObject({ status: 401 })
     expect(await running.post('/hooks/wake', { text: 'x' }, { authorization: `Bearer ${other}` })).toMatchObject({
@@ -41,7 +49,7 @@ describe('a reload', () => {
   })
 
   it('refuses an invalid file, with every problem, and keeps the old configuration', async () => {
-    const running = await startGateway()
+    const running = await configure()
     const refused = await change(running, {
       hooks: { enabld: true },
       agents: { defaults: { maxAttempts: 'many' } },
@@ -76,7 +84,7 @@ describe('a reload', () => {
   })
 
   it('says that new plugins need a restart, if only they know a section', async () => {
-    const running = await startGateway()
+    const running = await configure()
     const changes = { plugins: ['./pager.mjs'], channels: { pager: { url: 'http://127.0.0.1' } } }
     const refused = await change(running, changes).catch((error: unknown) => error)
     expect((refused as ConfigError).problems.map(({ path, problem }) => `${path} ${problem}`)).toEqual([
@@ -86,7 +94,7 @@ describe('a reload', () => {
   })
 
   it('returns the keys that need a restart and applies the rest', async () => {
-    const running = await startGateway()
+    const running = await configure()
     const changes = { gateway: { port: 1, auth: { token: other } }, log: { level: 'error', pretty: true } }
     expect(await change(running, changes)).toEqual({ restartFor: ['gateway.port', 'log.pretty'] })
     expect(await running.get('/api/runs')).toMatchObject({ status: 401 })
@@ -95,7 +103,7 @@ describe('a reload', () => {
 
   it('lets a started run end under the old configuration, and starts the next one under the new', async () => {
     const model = await startModel()
-    const running = await startGateway({ providers: model.providers, agents: { defaults: { model: 'double/m' } } })
+    const running = await configure({ providers: model.providers, agents: { defaults: { model: 'double/m' } } })
     model.script({ hang: true, text: 'thinking' })
     const first = running.post(
       '/hooks/agent',
@@ -136,7 +144,7 @@ describe('a reload', () => {
   })
 
   it('keeps toolsets with unchanged settings open, and applies the policy at once', async () => {
-    const running = await startGateway()
+    const running = await configure()
     const invoke = () =>
       ask(`${running.url}/tools/invoke`, {
         method: 'POST',
@@ -151,7 +159,7 @@ describe('a reload', () => {
   })
 
   it('connects new channels, closes removed ones, and keeps the rest connected', async () => {
-    const running = await startGateway({ channels: { console: { enabled: false } } })
+    const running = await configure({ channels: { console: { enabled: false } } })
     const send = () =>
       running.post('/hooks/agent', { message: 'hi', channel: 'console', to: 'x' }, { prefer: 'wait=20' })
     expect((await send()).body.warnings).toHaveLength(1)
