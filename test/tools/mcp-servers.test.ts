@@ -90,9 +90,10 @@ describe('an MCP server that is a program', () => {
     const folder = temporaryFolder()
     process.env['SECRET_OF_THE_GATEWAY'] = 'canary'
     closeAtEnd(() => void delete process.env['SECRET_OF_THE_GATEWAY'])
-    const connected = await connect({ 'My Server': honest({ env: { OWN: 'yes' }, cwd: folder }) })
+    const connected = await connect({ 'My Server': honest({ env: { OWN: 'yes' }, cwd: folder }), mortal: honest() })
     const listedAtOnce = connected.registry.list()
-    return { ...connected, folder, listedAtOnce, names: await connected.tools() }
+    const names = await connected.tools((found) => found.includes('my_server__die') && found.includes('mortal__die'))
+    return { ...connected, folder, listedAtOnce, names: names.filter((name) => name.startsWith('my_server__')) }
   })
 
   it('provides its tools, prefixed with its name, and answers calls', async () => {
@@ -145,32 +146,26 @@ describe('an MCP server that is a program', () => {
     expect(await call('my_server__learnt')).toBe('new')
   })
 
-  it('is stopped with the gateway', async () => {
-    const { tools, call, registry } = await connect({ s: honest() })
-    await tools()
-    const { pid } = (await call('s__where')) as { pid: number }
-    expect(isGone(pid)).toBe(false)
-    await registry.close()
-    expect(isGone(pid)).toBe(true)
-  })
-
   it('that exits affects no other server, and is restarted', async () => {
-    const { tools, call } = await connect({ s: honest(), other: honest() })
-    await tools((names) => names.includes('s__die') && names.includes('other__echo'))
-    await expect(call('s__die')).rejects.toMatchObject({ code: 'tool_failed' })
-    await tools((names) => !names.includes('s__die') && names.includes('other__echo'))
-    expect(await call('other__echo', { text: 'still here' })).toBe('still here')
-    await tools((names) => names.includes('s__echo'))
-    expect(await call('s__echo', { text: 'again' })).toBe('again')
+    const { tools, call } = shared()
+    await expect(call('mortal__die')).rejects.toMatchObject({ code: 'tool_failed' })
+    await tools((names) => !names.includes('mortal__die') && names.includes('my_server__echo'))
+    expect(await call('my_server__echo', { text: 'still here' })).toBe('still here')
+    await tools((names) => names.includes('mortal__echo'))
+    expect(await call('mortal__echo', { text: 'again' })).toBe('again')
   })
 
-  it('that hangs has its call cancelled at the deadline, and remains usable', async () => {
+  it('that hangs has its call cancelled at the deadline, remains usable, and is stopped with the gateway', async () => {
     const marker = join(temporaryFolder(), 'marker')
-    const { tools, call } = await connect({ s: honest({ env: { CANCELLED: marker } }) }, { timeoutMs: 300 })
+    const { tools, call, registry } = await connect({ s: honest({ env: { CANCELLED: marker } }) }, { timeoutMs: 300 })
     await tools()
     await expect(call('s__hang')).rejects.toMatchObject({ code: 'tool_timeout' })
     expect(await call('s__echo', { text: 'and on' })).toBe('and on')
     expect(readFileSync(marker, 'utf8')).toBe('cancelled')
+    const { pid } = (await call('s__where')) as { pid: number }
+    expect(isGone(pid)).toBe(false)
+    await registry.close()
+    expect(isGone(pid)).toBe(true)
   })
 })
 
@@ -182,8 +177,8 @@ describe('an MCP server that cannot be connected', () => {
       'nobody-listens': { url: 'http://127.0.0.1:1/mcp', cwd: '.' },
       'no-list': liar('notools'),
     }
-    const { lines, tools } = await connect({ ...bad, mute: liar('mute'), good: honest() })
-    expect(await tools()).toContain('good__echo')
+    const { lines, tools } = await connect({ ...bad, mute: liar('mute'), good: liar('fine') })
+    expect(await tools()).toContain('good__call')
     for (const server of Object.keys(bad))
       await expect
         .poll(() => lines)
@@ -233,7 +228,7 @@ describe('a hostile MCP server', () => {
   const shared = share(async () => {
     const ways = ['odd', 'preacher', 'crowd', 'endless', 'pattern', 'flood', 'nonsense']
     const liars = Object.fromEntries(ways.map((way) => [way, liar(way)]))
-    const connected = await connect({ ...liars, PATTERN: liar('pattern'), good: honest() })
+    const connected = await connect({ ...liars, PATTERN: liar('pattern'), good: liar('fine') })
     const servers = [...ways.filter((way) => way !== 'endless'), 'good']
     await connected.tools((names) => servers.every((server) => names.some((name) => name.startsWith(`${server}__`))))
     return connected
@@ -282,14 +277,14 @@ describe('a hostile MCP server', () => {
   })
 
   it('cannot displace the tools of others', () => {
-    expect(namesOf('good')).toContain('good__echo')
+    expect(namesOf('good')).toEqual(['good__call'])
     expect(namesOf('crowd')).toHaveLength(200)
     expect(shared().logged()).toContain('more than 200 tools')
   })
 
   it('cannot return an endless list of tools', async () => {
     await expect.poll(shared().logged).toContain('{"server":"endless"},"message":"an MCP server is connected"')
-    expect(namesOf('good')).toContain('good__echo')
+    expect(namesOf('good')).toEqual(['good__call'])
   })
 
   it('cannot run its patterns in the gateway', async () => {
@@ -299,7 +294,7 @@ describe('a hostile MCP server', () => {
   it('cannot send more than the limit: the call fails, and the server is reconnected', async () => {
     const { tools, call } = shared()
     await expect(call('flood__call')).rejects.toMatchObject({ code: 'tool_failed' })
-    expect(await call('good__echo', { text: 'still here' })).toBe('still here')
+    expect(await call('good__call')).toBe('fine')
     await tools((names) => names.includes('flood__call'))
   })
 

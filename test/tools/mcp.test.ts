@@ -3,17 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { messagesOf, startModel } from '../doubles/model.ts'
-import {
-  ask,
-  type Document,
-  gatewayToken,
-  hookToken,
-  type RunningGateway,
-  startGateway,
-  temporaryFolder,
-} from '../helpers.ts'
+import { ask, gatewayToken, hookToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
 
 const credential = { authorization: `Bearer ${gatewayToken}` }
@@ -37,10 +29,13 @@ async function connect({ url }: Pick<RunningGateway, 'url'>, headers: Record<str
   }
 }
 
-const shared = share(() => startGateway())
-
-const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))
-const mcp: Document = { servers: { fix: { command: process.execPath, args: [server] } } }
+const shared = share(() => startGateway({ agents: { main: {}, guest: { tools: { allow: ['session_status'] } } } }))
+const limited = share(() =>
+  startGateway({
+    tools: { deny: ['sessions_list'] },
+    gateway: { tools: { deny: ['agents_list'] }, allowedOrigins: ['https://app.example.com'] },
+  }),
+)
 
 describe('POST /mcp with an MCP client', () => {
   it.each([
@@ -75,11 +70,7 @@ describe('POST /mcp with an MCP client', () => {
   })
 
   it('hides tools that the policy denies, or gateway.tools over HTTP, in lists and in calls', async () => {
-    const gateway = await startGateway({
-      tools: { deny: ['sessions_list'] },
-      gateway: { tools: { deny: ['agents_list'] } },
-    })
-    const { names, call } = await connect(gateway)
+    const { names, call } = await connect(limited())
     const listed = await names()
     expect(listed).toContain('session_status')
     for (const name of ['sessions_list', 'agents_list']) expect(listed).not.toContain(name)
@@ -92,12 +83,11 @@ describe('POST /mcp with an MCP client', () => {
   })
 
   it('offers the tools of the session in the header', async () => {
-    const gateway = await startGateway({ agents: { main: {}, guest: { tools: { allow: ['session_status'] } } } })
-    const guest = await connect(gateway, { 'x-svc-session-key': 'agent:guest:main' })
+    const guest = await connect(shared(), { 'x-svc-session-key': 'agent:guest:main' })
     expect(await guest.names()).toEqual(['session_status'])
     expect(await guest.call('session_status')).toMatchObject({ structuredContent: { key: 'agent:guest:main' } })
     await expect(guest.call('sessions_list')).rejects.toThrow('The tool is not available.')
-    const main = await connect(gateway)
+    const main = await connect(shared())
     expect(await main.names()).toContain('sessions_list')
     expect(await main.call('session_status')).toMatchObject({ structuredContent: { key: 'agent:main:main' } })
   })
@@ -124,7 +114,7 @@ describe('POST /mcp', () => {
   })
 
   it('serves pages of its own origin and of allowed origins', async () => {
-    const { url, post: send } = await startGateway({ gateway: { allowedOrigins: ['https://app.example.com'] } })
+    const { url, post: send } = limited()
     for (const origin of [url, 'https://app.example.com'])
       expect(
         (
@@ -168,82 +158,61 @@ describe('POST /mcp', () => {
 })
 
 describe('a tool of an MCP server', () => {
-  /** Resolves when the server's tools are there. */
-  const toolsConnected = async ({ logged }: RunningGateway): Promise<void> => {
-    await expect
-      .poll(() => logged.some((line) => line.includes('an MCP server is connected')), { timeout: 10_000 })
-      .toBe(true)
-  }
+  const secret = 'canary-of-the-server-0123456789'
+  const shared = share(async () => {
+    const [model, marker] = [await startModel(), join(temporaryFolder(), 'marker')]
+    const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))
+    const env = { CANCELLED: marker, STARTED: `${marker}.started` }
+    const servers = {
+      fix: { command: process.execPath, args: [server], env },
+      bad: { command: 'sh', args: ['-c', 'echo "$KEY" >&2'], env: { KEY: secret } },
+    }
+    const gateway = await startGateway({
+      tools: { mcp: { servers }, deny: ['fix__die', 'fix__e*'], effects: { fix__add_numbers: [] } },
+      providers: model.providers,
+      agents: { main: { model: 'double/m' } },
+    })
+    await vi.waitUntil(() => gateway.logged.some((line) => line.includes('an MCP server is connected')), 10_000)
+    const say = (message: string) =>
+      gateway.post('/hooks/agent', { message, deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
+    return { gateway, model, marker, say }
+  })
 
   it('is called through /tools/invoke and /mcp, under the policy', async () => {
-    const gateway = await startGateway({ tools: { mcp, deny: ['fix__die', 'fix__h*'] } })
+    const { gateway } = shared()
     expect(gateway.logged.filter((line) => line.includes('no loaded tool'))).toEqual([])
-    await toolsConnected(gateway)
     expect(
       await gateway.post('/tools/invoke', { tool: 'fix__add_numbers', args: { a: 2, b: 3 } }, credential),
     ).toMatchObject({
       status: 200,
       body: { ok: true, result: { sum: 5 } },
     })
-    expect(await gateway.post('/tools/invoke', { tool: 'fix__hang' }, credential)).toMatchObject({ status: 404 })
+    expect(await gateway.post('/tools/invoke', { tool: 'fix__echo' }, credential)).toMatchObject({ status: 404 })
     const { names, call } = await connect(gateway)
     const all = await names()
-    expect(all).toEqual(expect.arrayContaining(['fix__echo', 'fix__add_numbers']))
+    expect(all).toEqual(expect.arrayContaining(['fix__hang', 'fix__add_numbers']))
     expect(all).not.toContain('fix__die')
     expect(await call('fix__add_numbers', { a: 1, b: 1 })).toMatchObject({ structuredContent: { sum: 2 } })
   })
 
   it('is called by an agent in its turn', async () => {
-    const model = await startModel()
-    const gateway = await startGateway({
-      tools: { mcp, effects: { mcp: [] } },
-      providers: model.providers,
-      agents: { main: { model: 'double/m' } },
-    })
-    await toolsConnected(gateway)
+    const { model, say } = shared()
+    const { length } = model.requests
     model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'It is 42.' })
-    const { body } = await gateway.post(
-      '/hooks/agent',
-      { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' },
-      { prefer: 'wait=20' },
-    )
-    expect(body).toMatchObject({ status: 'succeeded', reply: 'It is 42.' })
-    expect(JSON.stringify((await model.request(1)).body)).toContain('42')
+    expect((await say('Add 20 and 22.')).body).toMatchObject({ status: 'succeeded', reply: 'It is 42.' })
+    expect(messagesOf(await model.request(length + 1)).at(-1)!.content).toContain('42')
   })
 
   it('counts as reading private things and sending, so webhook runs may not use it', async () => {
-    const model = await startModel()
-    const gateway = await startGateway({
-      tools: { mcp },
-      providers: model.providers,
-      agents: { main: { model: 'double/m' } },
-    })
-    await toolsConnected(gateway)
-    model.script({ tool: 'fix__add_numbers', args: { a: 20, b: 22 } }, { text: 'I may not.' })
-    await gateway.post(
-      '/hooks/agent',
-      { message: 'Add 20 and 22.', deliver: false, wakeMode: 'next-heartbeat' },
-      { prefer: 'wait=20' },
-    )
-    expect(messagesOf(await model.request(1)).at(-1)!.content).toContain('fix__add_numbers is withheld')
+    const { model, say } = shared()
+    const { length } = model.requests
+    model.script({ tool: 'fix__where', args: {} }, { text: 'I may not.' })
+    await say('Where are you?')
+    expect(messagesOf(await model.request(length + 1)).at(-1)!.content).toContain('fix__where is withheld')
   })
 
   it('is aborted when the client of /mcp disconnects', async () => {
-    const marker = join(temporaryFolder(), 'marker')
-    const gateway = await startGateway({
-      tools: {
-        mcp: {
-          servers: {
-            fix: {
-              command: process.execPath,
-              args: [server],
-              env: { CANCELLED: marker, STARTED: `${marker}.started` },
-            },
-          },
-        },
-      },
-    })
-    await toolsConnected(gateway)
+    const { gateway, marker } = shared()
     const gone = new AbortController()
     const asked = fetch(`${gateway.url}/mcp`, {
       method: 'POST',
@@ -263,17 +232,8 @@ describe('a tool of an MCP server', () => {
   })
 
   it('logs no secret of its server', async () => {
-    const secret = 'canary-of-the-server-0123456789'
-    const gateway = await startGateway({
-      tools: {
-        mcp: {
-          servers: {
-            bad: { command: process.execPath, args: ['-e', 'console.error(process.env.KEY)'], env: { KEY: secret } },
-          },
-        },
-      },
-    })
-    await expect.poll(() => gateway.logged.some((line) => line.includes('an MCP server is not connected'))).toBe(true)
-    expect(gateway.logged.filter((line) => !line.includes('"debug"')).join('\n')).not.toContain(secret)
+    const { logged } = shared().gateway
+    await expect.poll(() => logged.some((line) => line.includes('an MCP server is not connected'))).toBe(true)
+    expect(logged.filter((line) => !line.includes('"debug"')).join('\n')).not.toContain(secret)
   })
 })
