@@ -159,23 +159,27 @@ describe('POST /mcp', () => {
 
 describe('a tool of an MCP server', () => {
   const secret = 'canary-of-the-server-0123456789'
+  const fix = {
+    command: process.execPath,
+    args: [fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))],
+  }
+  const bad = { command: 'sh', args: ['-c', 'echo "$KEY" >&2'], env: { KEY: secret } }
+
+  /** Resolves when the server's tools are there. */
+  const toolsConnected = ({ logged }: RunningGateway) =>
+    vi.waitUntil(() => logged.some((line) => line.includes('an MCP server is connected')), 10_000)
+
   const shared = share(async () => {
-    const [model, marker] = [await startModel(), join(temporaryFolder(), 'marker')]
-    const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))
-    const env = { CANCELLED: marker, STARTED: `${marker}.started` }
-    const servers = {
-      fix: { command: process.execPath, args: [server], env },
-      bad: { command: 'sh', args: ['-c', 'echo "$KEY" >&2'], env: { KEY: secret } },
-    }
+    const model = await startModel()
     const gateway = await startGateway({
-      tools: { mcp: { servers }, deny: ['fix__die', 'fix__e*'], effects: { fix__add_numbers: [] } },
+      tools: { mcp: { servers: { fix, bad } }, deny: ['fix__die', 'fix__h*'], effects: { fix__add_numbers: [] } },
       providers: model.providers,
       agents: { main: { model: 'double/m' } },
     })
-    await vi.waitUntil(() => gateway.logged.some((line) => line.includes('an MCP server is connected')), 10_000)
+    await toolsConnected(gateway)
     const say = (message: string) =>
       gateway.post('/hooks/agent', { message, deliver: false, wakeMode: 'next-heartbeat' }, { prefer: 'wait=20' })
-    return { gateway, model, marker, say }
+    return { gateway, model, say }
   })
 
   it('is called through /tools/invoke and /mcp, under the policy', async () => {
@@ -187,10 +191,10 @@ describe('a tool of an MCP server', () => {
       status: 200,
       body: { ok: true, result: { sum: 5 } },
     })
-    expect(await gateway.post('/tools/invoke', { tool: 'fix__echo' }, credential)).toMatchObject({ status: 404 })
+    expect(await gateway.post('/tools/invoke', { tool: 'fix__hang' }, credential)).toMatchObject({ status: 404 })
     const { names, call } = await connect(gateway)
     const all = await names()
-    expect(all).toEqual(expect.arrayContaining(['fix__hang', 'fix__add_numbers']))
+    expect(all).toEqual(expect.arrayContaining(['fix__echo', 'fix__add_numbers']))
     expect(all).not.toContain('fix__die')
     expect(await call('fix__add_numbers', { a: 1, b: 1 })).toMatchObject({ structuredContent: { sum: 2 } })
   })
@@ -212,7 +216,10 @@ describe('a tool of an MCP server', () => {
   })
 
   it('is aborted when the client of /mcp disconnects', async () => {
-    const { gateway, marker } = shared()
+    const marker = join(temporaryFolder(), 'marker')
+    const env = { CANCELLED: marker, STARTED: `${marker}.started` }
+    const gateway = await startGateway({ tools: { mcp: { servers: { fix: { ...fix, env } } } } })
+    await toolsConnected(gateway)
     const gone = new AbortController()
     const asked = fetch(`${gateway.url}/mcp`, {
       method: 'POST',
