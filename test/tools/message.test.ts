@@ -13,16 +13,19 @@ function putFile(dir: string, name: string, text: string): void {
   writeFileSync(join(workspace, name), text)
 }
 
-/** For tests in which nothing is sent. */
+/** For tests in which nobody writes, so that the session has no route. */
 const shared = share(startTools)
 
 describe('the message tool', () => {
   it('sends to a named recipient, and returns the delivery', async () => {
-    const { result, chat } = await startTools()
+    const { result, sent } = shared()
     const answer = await result('message', { text: 'Dinner is ready.', channel: 'chat-native', to: 'bob' })
     expect(answer).toEqual({ deliveryId: expect.any(String), channel: 'chat-native', to: 'bob', status: 'pending' })
-    const [sent] = await chat.holds(1)
-    expect(sent).toMatchObject({ to: 'bob', text: 'Dinner is ready.', key: `${answer.deliveryId}:0` })
+    expect(await sent('Dinner')).toMatchObject({
+      to: 'bob',
+      text: 'Dinner is ready.',
+      key: `${answer.deliveryId}:0`,
+    })
   })
 
   it('sends to the last route of the session by default, and belongs to the run', async () => {
@@ -80,7 +83,7 @@ describe('the message tool', () => {
   })
 
   it('sends a file of the workspace', async () => {
-    const { result, sent, dir } = await startTools()
+    const { result, sent, dir } = shared()
     putFile(dir, 'report.csv', 'a,b')
     const args = { text: 'The report.', file: 'report.csv', channel: 'chat-native', to: 'bob' }
     await result('message', args)
@@ -102,7 +105,7 @@ describe('the message tool', () => {
   })
 
   it('refuses a file on a channel that sends none', async () => {
-    const { call, dir } = await startTools({ channels: { console: {} } })
+    const { call, dir } = shared()
     putFile(dir, 'a.txt', 'a')
     expect(await call('message', { channel: 'console', to: 'bob', file: 'a.txt' })).toMatchObject(
       refused('The channel "console" sends no files.'),
