@@ -64,7 +64,7 @@ describe('files of the workspace', () => {
   })
 
   it('are available to an agent in its turn', async () => {
-    const { askAgent, workspace } = await start()
+    const { askAgent, workspace } = shared()
     expect(await askAgent('/write {"path":"agent.txt","text":"hello"}')).toContain('returned')
     expect(readFileSync(join(workspace, 'agent.txt'), 'utf8')).toBe('hello')
     expect(await askAgent('/read {"path":"agent.txt"}')).toContain('"text":"hello"')
@@ -174,7 +174,7 @@ describe('a path outside the workspace', () => {
   })
 
   it('cannot be reached by a link to a file, a folder, nothing, or itself', async () => {
-    const { call, workspace, outside } = await start()
+    const { call, workspace, outside } = shared()
     symlinkSync(join(outside, 'secret.txt'), join(workspace, 'file'))
     symlinkSync(outside, join(workspace, 'folder'))
     symlinkSync(join(outside, 'new.txt'), join(workspace, 'dangling'))

@@ -28,6 +28,10 @@ async function serve(handle: Serve): Promise<{ host: string; url: string; reques
   return { host, url: `http://${host}/`, requests }
 }
 
+/** Without settings, and with loopback allowed. */
+const strict = share(startTools)
+const loopback = share(() => startTools({ tools: { web: { allowHosts: ['127.0.0.1'] } } }))
+
 const notPublic = refused('url has an address that is not public; add its host to tools.web.allowHosts to allow it.')
 
 const page = `<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style></head><body>
@@ -37,10 +41,10 @@ const page = `<!doctype html><html><head><title>A &amp; B</title><style>p { colo
 
 describe('a page', () => {
   it('is converted to text with links', async () => {
-    const { host, url } = await serve((_request, response) =>
+    const { url } = await serve((_request, response) =>
       response.setHeader('content-type', 'text/html; charset=utf-8').end(page),
     )
-    const { result } = await startTools({ tools: { web: { allowHosts: [host] } } })
+    const { result } = loopback()
     expect(await result('web_fetch', { url })).toEqual({
       url,
       status: 200,
@@ -51,10 +55,10 @@ describe('a page', () => {
   })
 
   it('is fetched by an agent in its turn', async () => {
-    const { host, url } = await serve((_request, response) =>
+    const { url } = await serve((_request, response) =>
       response.setHeader('content-type', 'text/plain').end('plain words'),
     )
-    const { askAgent } = await startTools({ tools: { web: { allowHosts: [host] } } })
+    const { askAgent } = loopback()
     expect(await askAgent(`/web_fetch {"url":"${url}"}`)).toContain('plain words')
   })
 
@@ -65,11 +69,11 @@ describe('a page', () => {
       '/image': ['image/png', Buffer.from('abc')],
       '/json': ['application/json', Buffer.from('{"a":1}')],
     }
-    const { host, url } = await serve((request, response) => {
+    const { url } = await serve((request, response) => {
       const [type, body] = bodies[request.url ?? ''] ?? ['', Buffer.alloc(0)]
       response.setHeader('content-type', type).end(body)
     })
-    const { result } = await startTools({ tools: { web: { allowHosts: [host] } } })
+    const { result } = loopback()
     expect((await result('web_fetch', { url: `${url}latin` })).text).toBe('ä')
     expect((await result('web_fetch', { url: `${url}meta` })).text).toBe('€')
     expect((await result('web_fetch', { url: `${url}json` })).text).toBe('{"a":1}')
@@ -96,15 +100,13 @@ describe('a page', () => {
       )
   })
 
-  const shared = share(startTools)
-
   it.each([
     ['ftp://example.com/', 'url must begin with http:// or https://.'],
     ['file:///etc/passwd', 'url must begin with http:// or https://.'],
     ['example.com', 'url must be a full URL, such as "https://example.com/page".'],
     ['http://ann:secret@example.com/', 'url must not contain a user or a password.'],
   ])('is not %s', async (url, sentence) => {
-    const { call } = shared()
+    const { call } = strict()
     expect(await call('web_fetch', { url })).toMatchObject(refused(sentence))
   })
 })
@@ -128,7 +130,7 @@ describe('a private address', () => {
 
   it('is not reached in any notation', async () => {
     const { host, requests } = await serve((_request, response) => response.end('inside'))
-    const { call } = await startTools()
+    const { call } = strict()
     for (const url of spellings(host.split(':')[1]!))
       expect({ url, ...(await call('web_fetch', { url })) }).toMatchObject({ url, status: 400 })
     for (const url of spellings(host.split(':')[1]!).slice(0, 9))
@@ -147,7 +149,7 @@ describe('a private address', () => {
     const outside = await serve((request, response) =>
       response.writeHead(302, { location: targets[request.url ?? ''] }).end(),
     )
-    const { call, result } = await startTools({ tools: { web: { allowHosts: [outside.host] } } })
+    const { call } = await startTools({ tools: { web: { allowHosts: [outside.host] } } })
     for (const path of ['inside', 'meta']) {
       const crossing =
         'url redirects between a host of tools.web.allowHosts and another host; fetch that page by its own url.'
@@ -160,12 +162,10 @@ describe('a private address', () => {
       refused('url redirects more than 5 times.'),
     )
     expect(inside.requests).toEqual([])
-    const { result: allowed } = await startTools({ tools: { web: { allowHosts: ['127.0.0.1'] } } })
-    expect(await allowed('web_fetch', { url: `${outside.url}inside` })).toMatchObject({
+    expect(await loopback().result('web_fetch', { url: `${outside.url}inside` })).toMatchObject({
       url: inside.url,
       text: 'inside',
     })
-    expect(result).toBeTypeOf('function')
   })
 
   it('is not reached by DNS rebinding: each connection resolves once and uses that address', async () => {
