@@ -7,7 +7,7 @@ import { share } from '../share.ts'
 import { refused, startTools } from './calls.ts'
 
 const tools = { profile: 'full', alsoAllow: ['exec'] }
-const shared = share(() => startTools({ tools }))
+const shared = share(() => startTools({ tools: { ...tools, exec: { maxOutput: 1000 } } }))
 /** Ends commands after half a second. */
 const short = share(() => startTools({ tools: { ...tools, exec: { timeoutSeconds: 0.5 } } }))
 
@@ -73,7 +73,7 @@ describe('a command', () => {
   })
 
   it('has its output cut at a limit without being blocked', async () => {
-    const { result } = await startTools({ tools: { ...tools, exec: { maxOutput: 1000 } } })
+    const { result } = shared()
     const { stdout, exitCode } = await result('exec', { command: 'head -c 5000000 /dev/zero | tr "\\0" x' })
     expect([exitCode, stdout.length, stdout.slice(999)]).toEqual([
       0,
