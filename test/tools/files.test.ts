@@ -64,7 +64,7 @@ describe('files of the workspace', () => {
   })
 
   it('are available to an agent in its turn', async () => {
-    const { askAgent, workspace } = shared()
+    const { askAgent, workspace } = await start()
     expect(await askAgent('/write {"path":"agent.txt","text":"hello"}')).toContain('returned')
     expect(readFileSync(join(workspace, 'agent.txt'), 'utf8')).toBe('hello')
     expect(await askAgent('/read {"path":"agent.txt"}')).toContain('"text":"hello"')
