@@ -172,7 +172,7 @@ describe('a tool of an MCP server', () => {
   const shared = share(async () => {
     const model = await startModel()
     const gateway = await startGateway({
-      tools: { mcp: { servers: { fix, bad } }, deny: ['fix__die', 'fix__h*'], effects: { fix__add_numbers: [] } },
+      tools: { mcp: { servers: { fix, bad } }, deny: ['fix__die', 'fix__h*'], effects: { 'fix__add_*': [] } },
       providers: model.providers,
       agents: { main: { model: 'double/m' } },
     })
