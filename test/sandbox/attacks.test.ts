@@ -16,19 +16,60 @@ const good = `export default ({ payload }) => ({
   message: 'hello ' + payload.list.map(String).join() + JSON.stringify({}.polluted ?? null),
 })`
 
+/** Modules that attack while they load, and the fault of their runs. */
+const looping = [
+  ['loops', 'for (;;);', 'timeout'],
+  ['throws something that loops', 'throw { get message() { for (;;); }, toJSON() { for (;;); } }', 'timeout'],
+  ['exports a getter as a function', 'export const payload = { get type() { for (;;); } }', 'timeout'],
+] as const
+const finite = [
+  ['exhausts the memory', 'const a = []; for (;;) a.push(new Array(1e5).fill(1))', 'memory'],
+  ['throws', 'throw new Error("x")', 'compile'],
+  ['exports a schema that cannot be serialized', 'export const payload = { toJSON() { return 5 } }', 'compile'],
+  [
+    'exports a huge schema',
+    `export const payload = { enum: Array.from({ length: 1e4 }, (_, i) => 'value ' + i) }`,
+    'compile',
+  ],
+  [
+    'exports a deep schema',
+    `let s = {}; for (let i = 0; i < 50; i++) s = { not: s }; export const payload = s`,
+    'compile',
+  ],
+  [
+    'exports a schema with an external reference',
+    `export const payload = { $ref: 'https://example.com/schema' }`,
+    'compile',
+  ],
+] as const
+
+/** Each with a module that must still run. */
+const filesOf = (attackers: readonly (readonly [what: string, code: string, fault: string])[]) =>
+  Object.fromEntries(
+    attackers.flatMap(([what, code]) => [
+      [`${what}/bad.js`, `${code};\nexport default () => ({ message: 'ran' })`],
+      [`${what}/good.js`, good],
+    ]),
+  )
+
 const shared = share(async () => {
-  const started = startSandbox({
-    ...files,
-    'good.js': good,
-    'loop.js': 'export default () => { for (;;); }',
-    'spin.js': 'export default () => { for (;;); }',
-    'bomb.js': `export default () => { let s = []; for (;;) s.push(new Array(1e5).fill(1)) }`,
-  })
+  const started = startSandbox(
+    {
+      ...files,
+      ...filesOf(finite),
+      'good.js': good,
+      'loop.js': 'export default () => { for (;;); }',
+      'spin.js': 'export default () => { for (;;); }',
+      'bomb.js': `export default () => { let s = []; for (;;) s.push(new Array(1e5).fill(1)) }`,
+    },
+    { loadMs: 10_000 },
+  )
   const load = (file: string, timeoutMs: number) => started.sandbox.load(file, { timeoutMs })
-  const attackers = new Map(names.map((name) => [name, load(fileOf(name), name in endless ? 100 : 300)]))
+  const attackers = new Map(names.map((name) => [name, load(fileOf(name), name in endless ? 50 : 300)]))
   const friend = load('good.js', 5000)
   const inProgress = [load('loop.js', 250), load('bomb.js', 10_000), load('spin.js', 250)]
-  await Promise.all([...attackers.values(), friend, ...inProgress].map(({ ready }) => ready))
+  const loaded = Object.keys(filesOf(finite)).map((file) => started.sandbox.load(file))
+  await Promise.all([...attackers.values(), friend, ...inProgress, ...loaded].map(({ ready }) => ready))
   return { ...started, attackers, friend, inProgress }
 })
 
@@ -137,36 +178,11 @@ describe('code that escapes from a compartment', () => {
 })
 
 describe('a module that attacks while it loads', () => {
-  const strict = shareSandbox({}, { loadMs: 500 })
+  const strict = shareSandbox(filesOf(looping), { loadMs: 500 })
 
-  it.each([
-    ['loops', 'for (;;);', 'timeout'],
-    ['exhausts the memory', 'const a = []; for (;;) a.push(new Array(1e5).fill(1))', 'memory'],
-    ['throws', 'throw new Error("x")', 'compile'],
-    ['throws something that loops', 'throw { get message() { for (;;); }, toJSON() { for (;;); } }', 'timeout'],
-    ['exports a getter as a function', 'export const payload = { get type() { for (;;); } }', 'timeout'],
-    ['exports a schema that cannot be serialized', 'export const payload = { toJSON() { return 5 } }', 'compile'],
-    [
-      'exports a huge schema',
-      `export const payload = { enum: Array.from({ length: 1e4 }, (_, i) => 'value ' + i) }`,
-      'compile',
-    ],
-    [
-      'exports a deep schema',
-      `let s = {}; for (let i = 0; i < 50; i++) s = { not: s }; export const payload = s`,
-      'compile',
-    ],
-    [
-      'exports a schema with an external reference',
-      `export const payload = { $ref: 'https://example.com/schema' }`,
-      'compile',
-    ],
-  ])('fails only its own runs: it %s', async (what, code, fault) => {
-    const { sandbox, write } = fault === 'timeout' ? strict() : shared()
-    write(`${what}/bad.js`, `${code};\nexport default () => ({ message: 'ran' })`)
-    write(`${what}/good.js`, good)
+  it.each([...looping, ...finite])('fails only its own runs: it %s', async (what, _code, fault) => {
+    const { sandbox } = fault === 'timeout' ? strict() : shared()
     const [bad, friend] = [sandbox.load(`${what}/bad.js`), sandbox.load(`${what}/good.js`)]
-    await bad.ready
     expect((await faultOf(run(bad))).fault).toBe(fault)
     expect(bad.payloadSchema).toBeUndefined()
     expect((await run(friend, { list: [1] })).result).toEqual({ message: 'hello 1null' })

@@ -7,14 +7,20 @@ import { callWith, faultOf, run, shareSandbox, startSandbox } from './start-sand
 
 const returning = (code: string): string => `export default (input) => { ${code} }`
 
-/** Loads transforms with these bodies into one sandbox, for all tests of a block. */
-function shareTransforms(bodies: readonly string[]): (body: string) => TransformHandle {
-  const shared = shareSandbox(Object.fromEntries(bodies.map((body, n) => [`${n}.js`, returning(body)])))
-  return (body) => shared().sandbox.load(`${bodies.indexOf(body)}.js`)
+/** The files of a sandbox whose tests end no process. The blocks add theirs. */
+const files: Record<string, string> = {}
+
+const shared = shareSandbox(files)
+
+/** Adds transforms with these names and bodies. */
+function addTransforms(transforms: readonly (readonly [name: string, body: string, ...rest: unknown[]])[]): void {
+  for (const [name, body] of transforms) files[`${name}.js`] = returning(body)
 }
 
+const load = (name: string): TransformHandle => shared().sandbox.load(`${name}.js`)
+
 describe('run', () => {
-  const shared = shareSandbox({
+  Object.assign(files, {
     'show.js': returning(
       `const parts = [input, input.payload, input.payload.a, input.headers]
        return { message: JSON.stringify(input), name: parts.map(Object.isFrozen).join() }`,
@@ -106,11 +112,11 @@ describe('the globals of a transform', () => {
       'a!-b1,21',
     ],
   ] as const
-  const load = shareTransforms(uses.map(([, code]) => code))
+  addTransforms(uses)
 
-  it.each(uses)('include %s', async (_name, code, message) => {
+  it.each(uses)('include %s', async (name, _code, message) => {
     const payload = { data: btoa('{"to":"me@example.com"}') }
-    expect((await run(load(code), payload)).result).toEqual({ message })
+    expect((await run(load(name), payload)).result).toEqual({ message })
   })
 })
 
@@ -159,14 +165,14 @@ describe('a result of a transform', () => {
     ['more than a megabyte', `return { message: 'x'.repeat(1048577) }`, 'larger than 1048576'],
     ['a promise that never settles', 'return new Promise(() => {})', 'never settles'],
   ] as const
-  const load = shareTransforms([...good, ...bad].map(([, code]) => code))
+  addTransforms([...good, ...bad])
 
-  it.each(good)('may be %s', async (_name, code, expected) => {
-    expect((await run(load(code))).result).toEqual(expected)
+  it.each(good)('may be %s', async (name, _code, expected) => {
+    expect((await run(load(name))).result).toEqual(expected)
   })
 
-  it.each(bad)('may not be %s', async (_name, code, words) => {
-    const error = await faultOf(run(load(code)))
+  it.each(bad)('may not be %s', async (name, _code, words) => {
+    const error = await faultOf(run(load(name)))
     expect([error.fault, error.code, error.status]).toEqual(['bad_result', 'transform_failed', 500])
     expect(error.message).toContain(words)
     expect(error.message).not.toContain('secret')
@@ -181,10 +187,7 @@ describe('a transform with a payload schema', () => {
       kind: Type.Optional(Type.String({ pattern: '^(a+)+$' })),
     })
     export default ({ payload }) => ({ message: String(payload.items.length) })`
-  const shared = shareSandbox({
-    'typed.ts': module,
-    'plain.ts': module.replace('svc-gateway/plugin', 'typebox'),
-  })
+  Object.assign(files, { 'typed.ts': module, 'plain.ts': module.replace('svc-gateway/plugin', 'typebox') })
 
   it('runs if the payload matches, and is refused with the path of the problem otherwise', async () => {
     for (const file of ['typed.ts', 'plain.ts']) {
@@ -202,34 +205,42 @@ describe('a transform with a payload schema', () => {
   })
 
   it('exposes its schema as JSON Schema, which the gateway itself never runs', async () => {
-    const typed = shared().sandbox.load('typed.ts', { timeoutMs: 300 })
+    const { sandbox } = shared()
+    const typed = sandbox.load('typed.ts')
     expect(typed.payloadSchema).toMatchObject({
       type: 'object',
       required: ['items'],
       properties: { kind: { pattern: '^(a+)+$' } },
     })
-    expect((await faultOf(run(typed, { items: [], kind: `${'a'.repeat(40)}b` }))).fault).toBe('timeout')
+    const brief = sandbox.load('typed.ts', { timeoutMs: 100 })
+    expect((await faultOf(run(brief, { items: [], kind: `${'a'.repeat(40)}b` }))).fault).toBe('timeout')
     expect((await run(typed, { items: [] })).result).toEqual({ message: '0' })
   })
 })
 
-describe('a transform that fails', () => {
-  const shared = shareSandbox({
-    'parse.ts':
-      `import { parse } from './lib/parse.ts'\n` +
-      `export default ({ payload }: { payload: { text: string } }) => ({ message: parse(payload.text) })\n`,
-    'lib/parse.ts':
-      `interface Unused {\n  a: string\n}\n\n` +
-      `export function parse(text: string): string {\n  throw new TypeError('cannot parse ' + text)\n}\n`,
-    'error.js': returning('throw new Error("x")'),
-    'string.js': returning('throw "x"'),
-    'quick.js': returning('return null'),
-    'loop.js': returning('if (input.payload.loop) for (;;); return null'),
-    'deep.js': returning('const f = () => f() + 1; return f()'),
-  })
+/** The sandbox of the tests that end its processes. */
+const ending = shareSandbox({
+  'parse.ts':
+    `import { parse } from './lib/parse.ts'\n` +
+    `export default ({ payload }: { payload: { text: string } }) => ({ message: parse(payload.text) })\n`,
+  'lib/parse.ts':
+    `interface Unused {\n  a: string\n}\n\n` +
+    `export function parse(text: string): string {\n  throw new TypeError('cannot parse ' + text)\n}\n`,
+  'error.js': returning('throw new Error("x")'),
+  'string.js': returning('throw "x"'),
+  'quick.js': returning('return null'),
+  'loop.js': returning('if (input.payload.loop) for (;;); return null'),
+  'deep.js': returning('const f = () => f() + 1; return f()'),
+  'echo.js': returning('return { message: String(input.payload) }'),
+  'slow.js': returning(
+    'for (const end = Date.now() + 100; Date.now() < end;); return { message: String(input.payload) }',
+  ),
+  'wait.js': returning('for (const end = Date.now() + input.payload; Date.now() < end;); return null'),
+})
 
+describe('a transform that fails', () => {
   it('is reported with the class and line of the error, and without its message in the log', async () => {
-    const { sandbox, lines } = shared()
+    const { sandbox, lines } = ending()
     const error = await faultOf(run(sandbox.load('parse.ts'), { text: 'secret' }))
     expect([error.fault, error.message, error.detail]).toEqual([
       'threw',
@@ -244,33 +255,32 @@ describe('a transform that fails', () => {
     ['string.js', 'a string'],
   ])('is reported in words: %s', async (file, thrown) => {
     const message = `The transform ${file} threw ${thrown}`
-    expect((await faultOf(run(shared().sandbox.load(file)))).message).toMatch(message)
+    expect((await faultOf(run(ending().sandbox.load(file)))).message).toMatch(message)
   })
 
   it('is not stopped because the gateway itself was blocked', async () => {
-    const { sandbox, lines } = shared()
+    const { sandbox, lines } = ending()
     const quick = sandbox.load('quick.js', { timeoutMs: 250 })
     await run(quick)
     const linesBefore = lines.length
-    for (let round = 0; round < 3; round++) {
-      const runs = Array.from({ length: 20 }, () => run(quick))
-      await new Promise((resolve) => setImmediate(resolve))
-      for (const end = performance.now() + 400; performance.now() < end;);
-      await Promise.all(runs)
-    }
+    const runs = Array.from({ length: 20 }, () => run(quick))
+    await new Promise((resolve) => setImmediate(resolve))
+    for (const end = performance.now() + 400; performance.now() < end;);
+    await Promise.all(runs)
     expect(lines.slice(linesBefore).filter(({ level }) => level !== 'info')).toEqual([])
   })
 
   it('is stopped at its own time limit, and disabled after three times in a row, until its file changes', async () => {
-    const { sandbox, write, lines } = shared()
-    const loop = sandbox.load('loop.js', { timeoutMs: 250 })
-    expect((await faultOf(run(loop, { loop: true }))).message).toBe(
+    const { sandbox, write, lines } = ending()
+    const loop = sandbox.load('loop.js')
+    const brief = sandbox.load('loop.js', { timeoutMs: 100 })
+    expect((await faultOf(run(brief, { loop: true }))).message).toBe(
       'The transform loop.js did not end within its time limit.',
     )
-    expect((await faultOf(run(loop, { loop: true }))).fault).toBe('timeout')
+    expect((await faultOf(run(brief, { loop: true }))).fault).toBe('timeout')
     await run(loop)
     for (const fault of ['timeout', 'timeout', 'timeout', 'disabled', 'disabled'])
-      expect((await faultOf(run(loop, { loop: true }))).fault).toBe(fault)
+      expect((await faultOf(run(brief, { loop: true }))).fault).toBe(fault)
     expect(loop.state().state).toBe('open')
     const errors = lines.filter(({ level, fields }) => level === 'error' && fields['transform'] === 'loop.js')
     expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('three times in a row')])
@@ -280,7 +290,7 @@ describe('a transform that fails', () => {
   })
 
   it('has its process replaced after many stack overflows', async () => {
-    const { sandbox } = shared()
+    const { sandbox } = ending()
     const deep = sandbox.load('deep.js')
     await faultOf(run(deep))
     const [before] = sandbox.status().processes
@@ -290,13 +300,6 @@ describe('a transform that fails', () => {
 })
 
 describe('the sandbox processes', () => {
-  const shared = shareSandbox({
-    'echo.js': returning('return { message: String(input.payload) }'),
-    'slow.js': returning(
-      'for (const end = Date.now() + 100; Date.now() < end;); return { message: String(input.payload) }',
-    ),
-  })
-
   it('start with the first transform and end with the sandbox', async () => {
     const { sandbox } = startSandbox({ 'a.js': returning('return null') })
     expect(sandbox.status()).toEqual({ processes: [], transforms: [] })
@@ -309,7 +312,7 @@ describe('the sandbox processes', () => {
   })
 
   it('load a transform once, however many mappings use it', async () => {
-    const { sandbox, lines, write } = shared()
+    const { sandbox, lines, write } = ending()
     write('a.js', `${returning('return null')}\nexport const b = () => undefined`)
     const exportsOfA = (): string[] =>
       sandbox.status().transforms.flatMap((state) => (state.module === 'a.js' ? state.export : []))
@@ -347,7 +350,7 @@ describe('the sandbox processes', () => {
   })
 
   it('are replaced when they are killed, and their pending runs are repeated', async () => {
-    const { sandbox } = shared()
+    const { sandbox } = ending()
     const slow = sandbox.load('slow.js', { timeoutMs: 5000 })
     await run(slow, 0)
     const runs = [1, 2, 3].map((number) => run(slow, number))
@@ -359,7 +362,7 @@ describe('the sandbox processes', () => {
   })
 
   it('are started again when the system can start processes again', async () => {
-    const { sandbox, lines } = shared()
+    const { sandbox, lines } = ending()
     const echo = sandbox.load('echo.js')
     await run(echo, 0)
     const before = process.env['TMPDIR']
@@ -384,15 +387,10 @@ describe('the sandbox processes', () => {
   })
 
   it('refuse runs when too many are waiting', async () => {
-    const { sandbox } = startSandbox({
-      'slow.js': returning('for (const end = Date.now() + 300; Date.now() < end;); return null'),
-    })
-    const slow = sandbox.load('slow.js', { timeoutMs: 5000 })
-    await run(slow)
-    // Closed after the first refusal, so that the test does not wait for the runs before it.
-    const ends = await Promise.allSettled(
-      Array.from({ length: 1100 }, () => run(slow).finally(() => void sandbox.close())),
-    )
+    const wait = ending().sandbox.load('wait.js', { timeoutMs: 5000 })
+    await run(wait, 0)
+    // The others wait for the first run, which takes longer than it takes to start all of them.
+    const ends = await Promise.allSettled(Array.from({ length: 1100 }, (_, n) => run(wait, n === 0 ? 500 : 0)))
     const faults = ends.map((end) => (end.status === 'rejected' ? (end.reason as TransformError) : undefined))
     expect(faults.filter((error) => error?.message.startsWith('Too many transform runs'))).toHaveLength(1100 - 1024)
     expect(faults.at(-1)).toMatchObject({ fault: 'busy', code: 'overloaded', status: 503, retryAfter: 1 })
