@@ -78,6 +78,8 @@ describe('a crash right after two runs', () => {
     const second = await post(after.url, once)
     expect([second.body, second.headers.get('idempotent-replayed')]).toEqual([first.body, 'true'])
     const another = await after.post('/hooks/agent', { message: 'another', channel: 'console' }, { prefer: 'wait=20' })
+    const deliveries = async () => (await after.get(`/runs/${another.body.runId}`)).body.deliveries
+    await expect.poll(deliveries).toMatchObject([{ status: 'sent' }])
     await after.gateway.close()
     const lines = readFileSync(join(dir, 'console.jsonl'), 'utf8').trim().split('\n')
     expect(lines.map((line) => (JSON.parse(line) as { key: string }).key)).toEqual([
