@@ -29,7 +29,7 @@ const shared = share(() => start())
 describe('a request whose run has failed', () => {
   it.each<[string, ModelAnswer, object]>([
     ['failed', { status: 400 }, {}],
-    ['timed_out', { hang: true }, { timeoutSeconds: 0.2 }],
+    ['timed_out', { hang: true }, { timeoutSeconds: 1 }],
   ])('runs again when the sender retries: %s', async (status, answer, fields) => {
     const { model, post } = shared()
     model.script(answer, { text: 'done' })
