@@ -9,6 +9,11 @@ import {
   temporaryFolder,
 } from '../helpers.ts'
 
+type Sent = Chat['held'][number]
+
+/** The id of the run whose reply a message is. */
+const runOf = ({ key }: Sent): string => key.split(':')[0]!
+
 export interface ToolGateway extends RunningGateway {
   chat: Chat
   /** POST /tools/invoke. */
@@ -16,10 +21,10 @@ export interface ToolGateway extends RunningGateway {
   /** The result of a call that must succeed. */
   // oxlint-disable-next-line typescript/no-explicit-any -- whatever the tool answers; the test says what it must be
   result(tool: string, args?: Document, sessionKey?: string): Promise<any>
-  /** Sends this message on a channel, and resolves with the reply. */
-  askAgent(text: string): Promise<string>
+  /** Sends this message on a channel, in a group if one is named, and resolves with the reply. */
+  askAgent(text: string, group?: string): Promise<string>
   /** Resolves with the sent message that contains this text. */
-  sent(text: string): Promise<Chat['held'][number]>
+  sent(text: string): Promise<Sent>
   /** Sends this message to a webhook, and resolves with the reply. */
   hook(message: string, fields?: Document): Promise<Answer>
 }
@@ -40,6 +45,13 @@ export async function startTools(
       { tool, args, ...(sessionKey !== undefined && { sessionKey }) },
       { authorization: `Bearer ${gatewayToken}` },
     )
+  /** Resolves with the first sent message that fits. */
+  const find = async (fits: (message: Sent) => boolean): Promise<Sent> => {
+    for (let count = 1; ; count = chat.held.length + 1) {
+      const found = (await chat.holds(count)).find(fits)
+      if (found) return found
+    }
+  }
   return {
     ...gateway,
     chat,
@@ -49,19 +61,13 @@ export async function startTools(
       if (status !== 200) throw new Error(`${args[0]} answered ${status}: ${JSON.stringify(body)}`)
       return body.result
     },
-    askAgent: async (text) => {
-      const before = chat.held.length
-      await chat.say({ text })
-      const [runId] = (await chat.holds(before + 1))[before]!.key.split(':')
-      return (await gateway.get(`/runs/${runId}`)).body.reply
+    askAgent: async (text, group) => {
+      const before = new Set(chat.held.map(runOf))
+      await chat.say({ text, ...(group !== undefined && { to: group, group: 'group', mentioned: true }) })
+      const reply = await find((message) => message.to === (group ?? 'ann') && !before.has(runOf(message)))
+      return (await gateway.get(`/runs/${runOf(reply)}`)).body.reply
     },
-    sent: async (text) => {
-      for (let count = 1; ; count++) {
-        const found = (await chat.holds(count)).find((message) => message.text.includes(text))
-        if (found) return found
-        count = Math.max(count, chat.held.length)
-      }
-    },
+    sent: (text) => find((message) => message.text.includes(text)),
     hook: (message, fields = {}) =>
       gateway.post(
         '/hooks/agent',
