@@ -24,14 +24,21 @@ async function start(
   { heartbeat, agents = {} }: Setup = {},
   { dir = temporaryFolder(), ...changes }: { dir?: string } & Document = {},
 ) {
-  const ofAgent = (agentId: string) => ({ match: { path: agentId }, agentId, textTemplate: '{{ text }}' })
-  const waiting = {
-    match: { path: 'events' },
-    forEach: 'texts',
-    textTemplate: '{{ item }}',
-    wakeMode: 'next-heartbeat',
-  }
-  const mappings = [...Object.keys(agents).map(ofAgent), waiting].map((mapping) => ({ ...mapping, action: 'wake' }))
+  const mappings = [
+    ...Object.keys(agents).map((agentId) => ({
+      match: { path: agentId },
+      action: 'wake',
+      agentId,
+      textTemplate: '{{ text }}',
+    })),
+    {
+      match: { path: 'events' },
+      action: 'wake',
+      forEach: 'texts',
+      textTemplate: '{{ item }}',
+      wakeMode: 'next-heartbeat',
+    },
+  ]
   return await startGateway(
     {
       providers: model.providers,
@@ -153,7 +160,7 @@ describe('a wake', () => {
     expect(model.requests).toHaveLength(1)
     await start(model, { agents }, { dir })
     const rendered = [await model.prompt(1), await model.prompt(2)].map(eventsOf)
-    expect(rendered.toSorted()).toEqual([['one', 'two'], ['three']])
+    expect(rendered.toSorted((a, b) => a.length - b.length)).toEqual([['three'], ['one', 'two']])
   })
 
   it('goes to the default agent in global scope', async () => {
