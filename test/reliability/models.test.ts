@@ -3,10 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
 import { startGateway } from '../helpers.ts'
+import { share } from '../share.ts'
 
 const failing = { status: 500, headers: { 'retry-after-ms': '1' }, body: { error: { message: 'out of order' } } }
 
 describe('a run whose model', () => {
+  const shared = share(async () => {
+    const model = await startModel()
+    const defaults = { model: 'double/m', heartbeat: { every: '0' }, retry: { forSeconds: 0 } }
+    return { model, ...(await startGateway({ providers: model.providers, agents: { defaults } })) }
+  })
+
   const cases: [what: string, answers: ModelAnswer[], run: { status: string; error?: string; reply?: RegExp }][] = [
     ['hangs', [{ hang: true, text: 'well, ' }], { status: 'timed_out', error: 'timed_out' }],
     ['fails', [failing, failing, failing], { status: 'failed', error: 'model_failed' }],
@@ -14,16 +21,13 @@ describe('a run whose model', () => {
     ['breaks off', [{ truncate: true, text: 'and then' }], { status: 'failed', error: 'model_failed' }],
     ['says 10 MB', [{ text: 'blah '.repeat(2_000_000) }], { status: 'succeeded', reply: /^(blah ?){20000}\s*\[cut: / }],
   ]
-  it.each(cases)('%s ends in time and posts a run summary', async (_what, answers, { status, error, reply }) => {
-    const model = await startModel()
-    const { post, get } = await startGateway({
-      providers: model.providers,
-      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry: { forSeconds: 0 } } },
-    })
+  it.each(cases)('%s ends in time and posts a run summary', async (name, answers, { status, error, reply }) => {
+    const { model, post, get } = shared()
+    const before = model.requests.length
     model.script(...answers)
     const ended = await post(
       '/hooks/agent',
-      { name: 'Tried', message: 'do it', channel: 'slack', timeoutSeconds: 2, wakeMode: 'next-heartbeat' },
+      { name, message: 'do it', channel: 'slack', timeoutSeconds: 2, wakeMode: 'next-heartbeat' },
       { prefer: 'wait=25' },
     )
     expect(ended.body.status).toBe(status)
@@ -32,8 +36,8 @@ describe('a run whose model', () => {
     expect(run.body.error?.type).toBe(error)
     expect(run.body.deliveries).toHaveLength(error ? 0 : 1)
     // The main agent receives the summary in its next turn.
-    model.otherwise({ text: 'HEARTBEAT_OK' })
+    model.script({ text: 'HEARTBEAT_OK' })
     await post('/hooks/wake', { text: 'next' })
-    expect(await model.prompt(answers.length)).toContain(error ? 'Hook Tried (failed): ' : 'Hook Tried: ')
+    expect(await model.prompt(before + answers.length)).toContain(error ? `Hook ${name} (failed): ` : `Hook ${name}: `)
   })
 })

@@ -3,7 +3,7 @@ import { it } from 'vitest'
 import { runsStayInOrder, wakesStayInOrder } from './order.ts'
 
 it('passes every wake to the agent, in order, in bounded batches', async () => {
-  await wakesStayInOrder(512)
+  await wakesStayInOrder(256)
 })
 
 it('executes the runs of one session in order without delaying other sessions', async () => {
