@@ -6,7 +6,22 @@ import { share } from '../../share.ts'
 import { connectRpc, login, refusal } from '../rpc-client.ts'
 
 const still = { agents: { defaults: { heartbeat: { every: 0 } } } }
-const shared = share(() => startGateway(still))
+const denying = (tool: string) => ({ groups: { '*': { tools: { deny: [tool] } } } })
+const shared = share(() =>
+  startGateway({
+    ...still,
+    gateway: { allowedOrigins: ['https://app.example.com'] },
+    tools: { deny: ['session_status'] },
+    channels: {
+      console: {
+        file: 'console.jsonl',
+        defaultTo: 'console',
+        ...denying('agents_list'),
+        accounts: { ops: { file: 'ops.jsonl', ...denying('sessions_list') } },
+      },
+    },
+  }),
+)
 const auth = (token: string) => JSON.stringify({ jsonrpc: '2.0', id: 'a', method: 'auth', params: { token } })
 
 async function startWithModel(changes: Document = {}) {
@@ -20,6 +35,9 @@ async function startWithModel(changes: Document = {}) {
     })),
   }
 }
+
+/** Each test scripts what the model answers next. */
+const talking = share(() => startWithModel({ hooks: { maxQueuedRuns: 1 } }))
 
 describe('the handshake at /ws', () => {
   it('returns 426 to a request without an upgrade, and 405 to other methods', async () => {
@@ -40,7 +58,7 @@ describe('the handshake at /ws', () => {
   })
 
   it('returns 403 to pages of other origins', async () => {
-    const { url, logged } = await startGateway({ ...still, gateway: { allowedOrigins: ['https://app.example.com'] } })
+    const { url, logged } = shared()
     for (const origin of [
       'https://evil.example.com',
       'null',
@@ -55,7 +73,7 @@ describe('the handshake at /ws', () => {
   })
 
   it('accepts pages of its own and of listed origins, and programs', async () => {
-    const { url } = await startGateway({ ...still, gateway: { allowedOrigins: ['https://app.example.com'] } })
+    const { url } = shared()
     for (const origin of [url, 'https://app.example.com', undefined]) {
       const client = await login(url, origin === undefined ? {} : { origin })
       expect((await client.call('subscribe', { topics: ['run'] })).result).toEqual({ topics: ['run'] })
@@ -243,7 +261,7 @@ describe('subscribe', () => {
   })
 
   it('notifies of requests, runs and deliveries, with the objects of the HTTP API', async () => {
-    const { url, post, get } = await startGateway(still)
+    const { url, post, get } = shared()
     const client = await login(url)
     await client.call('subscribe', { topics: ['request', 'event', 'run', 'outbox'] })
     const { runId } = (
@@ -259,7 +277,7 @@ describe('subscribe', () => {
       ...run,
       deliveries: [{ ...run.deliveries[0], status: expect.stringMatching(/pending|sent/) }],
     })
-    expect(change('request')).toEqual((await get('/api/requests')).body.items)
+    expect(change('request')).toEqual((await get('/api/requests?limit=1')).body.items)
     expect(change('outbox').map(({ status }) => status)).toEqual(['pending', 'sent'])
     expect(change('outbox').at(-1)).toEqual((await get('/api/outbox')).body.items[0])
     expect(change('event')).toMatchObject([
@@ -268,24 +286,25 @@ describe('subscribe', () => {
   })
 
   it('notifies of rejected requests, and of runs that are cancelled while queued', async () => {
-    const { url, post, model } = await startWithModel()
-    model.otherwise({ hang: true })
+    const { url, post, model } = talking()
+    const before = model.requests.length
+    model.script({ hang: true })
     const client = await login(url)
     await client.call('subscribe', { topics: ['request', 'run'] })
     await post('/hooks/wake', { text: 5 })
     const { params } = await client.until(({ method }) => method === 'request')
     expect(params).toMatchObject({ hook: 'wake', status: 'rejected', error: { type: 'invalid_request' } })
     void client.call('chat.send', { text: 'one' })
-    await model.request(0)
+    const { params: first } = await client.until(({ method }) => method === 'run')
+    await model.request(before)
     void client.call('chat.send', { text: 'two' })
     const { params: second } = await client.until(
-      (one) =>
-        one.method === 'run' && one.params.status === 'queued' && one.params.id !== client.notifications[1].params.id,
+      ({ method, params: { id, status } }) => method === 'run' && status === 'queued' && id !== first.id,
     )
-    expect((await client.call('runs.cancel', { id: second.id })).result).toEqual({ ok: true, runId: second.id })
-    await client.until(
-      (one) => one.method === 'run' && one.params.id === second.id && one.params.status === 'cancelled',
-    )
+    for (const { id } of [second, first]) {
+      expect((await client.call('runs.cancel', { id })).result).toEqual({ ok: true, runId: id })
+      await client.until(({ method, params }) => method === 'run' && params.id === id && params.status === 'cancelled')
+    }
   })
 
   it('notifies of log lines, without secrets', async () => {
@@ -320,9 +339,6 @@ describe('subscribe', () => {
 })
 
 describe('chat.send', () => {
-  /** Each test scripts what the model answers next. */
-  const talking = share(() => startWithModel())
-
   it('streams the reply, then returns it', async () => {
     const { url, model, get } = talking()
     model.script({ text: 'Good morning to you.' })
@@ -408,18 +424,20 @@ describe('chat.send', () => {
   })
 
   it('is refused when too many runs are queued', async () => {
-    const { url, model } = await startWithModel({ hooks: { maxQueuedRuns: 1 } })
-    model.otherwise({ hang: true })
+    const { url, model } = talking()
+    const before = model.requests.length
+    model.script({ hang: true })
     const client = await login(url)
     const ids = async () =>
       client.notifications.filter(({ method }) => method === 'chat.delta').map(({ params }) => params.runId)
     void client.call('chat.send', { text: 'one' })
-    await model.request(0)
+    await model.request(before)
     void client.call('chat.send', { text: 'two' })
     await expect.poll(async () => new Set(await ids()).size).toBe(2)
     const { error } = await client.call('chat.send', { text: 'three' })
     expect([error.code, error.data]).toEqual([-32_000, { type: 'overloaded', retryAfter: 5 }])
-    for (const id of new Set(await ids())) await client.call('runs.cancel', { id })
+    // The queued run comes first, so that it does not start.
+    for (const id of [...new Set(await ids())].toReversed()) await client.call('runs.cancel', { id })
   })
 
   it('refuses an invalid session key', async () => {
@@ -433,8 +451,6 @@ describe('chat.send', () => {
 })
 
 describe('tools.invoke', () => {
-  const restricted = share(() => startGateway({ ...still, tools: { deny: ['session_status'] } }))
-
   it.each<[string, number, Document]>([
     ['a tool', 200, { tool: ' sessions_list ', args: { limit: 1 } }],
     ['a tool in a session', 404, { tool: 'sessions_spawn', sessionKey: 'desk', args: { task: 'x' } }],
@@ -443,7 +459,7 @@ describe('tools.invoke', () => {
     ['arguments that do not fit', 400, { tool: 'sessions_list', args: { limit: 'x' } }],
     ['a session key that means nothing', 400, { tool: 'sessions_list', sessionKey: 'agent:' }],
   ])('returns for %s what POST /tools/invoke returns', async (_what, status, body) => {
-    const { url, post } = restricted()
+    const { url, post } = shared()
     const client = await login(url)
     const overHttp = await post('/tools/invoke', body, { authorization: `Bearer ${gatewayToken}` })
     expect(overHttp.status).toBe(status)
@@ -453,12 +469,7 @@ describe('tools.invoke', () => {
   })
 
   it('evaluates the policy for the given channel and account, like the HTTP headers', async () => {
-    const groups = (deny: string[]) => ({ groups: { '*': { tools: { deny } } } })
-    const accounts = { ops: { file: 'ops.jsonl', ...groups(['sessions_list']) } }
-    const { url, post } = await startGateway({
-      ...still,
-      channels: { console: { ...groups(['agents_list']), accounts } },
-    })
+    const { url, post } = shared()
     const client = await login(url)
     const statuses = async (tool: string, channel: string, accountId: string) => {
       const call = { tool, sessionKey: 'console:group:g' }
