@@ -57,7 +57,7 @@ describe('a run with a transient model failure', () => {
       unreachable: { retry: late, model: 'nowhere/m' },
       brief: { model: 'broken/m', retry: { forSeconds: 0.1, initialDelaySeconds: 0.1, maxDelaySeconds: 0.1 } },
       never: { retry: { forSeconds: 0 } },
-      open: { retry: { initialDelaySeconds: 1, maxDelaySeconds: 1, blockSession: false } },
+      open: { retry: { initialDelaySeconds: 6, maxDelaySeconds: 6, blockSession: false } },
     }
     return { model, ...(await start(providers, agents, { maxAttempts: 1 })) }
   })
