@@ -70,6 +70,7 @@ interface ListenerDeps {
 export function createListener({ limits, renderError, socketPath }: ListenerDeps): Listener {
   const latest = new WeakMap<Socket, Response>()
   const closing = new WeakSet<Socket>()
+  const connections = new Set<Socket>()
   const upgrades = new WeakMap<IncomingMessage, Upgrade>()
   let current: RequestListener | undefined
   let owner: Server | undefined
@@ -94,6 +95,10 @@ export function createListener({ limits, renderError, socketPath }: ListenerDeps
       // Node has detached this socket: without an error listener, a reset would crash the process.
       socket.on('error', () => socket.destroy())
       refuse(socket as Socket, 'malformed_http')
+    })
+    server.on('connection', (socket: Socket) => {
+      connections.add(socket)
+      socket.once('close', () => connections.delete(socket))
     })
     server.on('upgrade', (request, socket, head) => handle(request, openUpgrade(request, socket as Socket, head)))
     return server
@@ -174,11 +179,20 @@ export function createListener({ limits, renderError, socketPath }: ListenerDeps
     return urlOf(owner.address() as AddressInfo)
   }
 
+  /** Browsers open connections in advance. Until something is sent on them, Node does not regard them as idle. */
+  function closeSilentConnections(): void {
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+  }
+
   async function close(): Promise<void> {
     if (!owner?.listening) return
     const server = owner
     // A connection that becomes idle after `server.close` would otherwise delay it until its keep-alive time ends.
-    const sweep = setInterval(() => server.closeIdleConnections(), sweepIntervalMs)
+    const sweep = setInterval(() => {
+      server.closeIdleConnections()
+      // What has arrived until now is read first.
+      setImmediate(closeSilentConnections)
+    }, sweepIntervalMs)
     await new Promise((resolve) => server.close(resolve))
     clearInterval(sweep)
   }

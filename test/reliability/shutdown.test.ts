@@ -7,12 +7,15 @@ import { hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { ended, post, start, waitingTexts } from './process.ts'
 
 describe('SIGTERM', () => {
-  it('answers every request whose headers it has, refuses new connections, and exits with 0', async () => {
+  it('answers every request whose headers it has, waits for no silent connection, and refuses new ones', async () => {
     const dir = temporaryFolder()
     // Nothing here takes that long, so a wait until this limit means a hang.
     const gateway = await start(dir, { gateway: { drainSeconds: 3600 } })
     const texts = Array.from({ length: 50 }, (_, index) => `half sent ${index}`)
     const halves = await Promise.all(texts.map((text) => sendHeaders(gateway.url, { text, mode: 'next-heartbeat' })))
+    // Browsers open connections in advance.
+    const silent = connect(Number(new URL(gateway.url).port), '127.0.0.1').resume()
+    await once(silent, 'connect')
     const exit = gateway.end('SIGTERM')
     await refused(gateway.url)
     expect(await Promise.all(halves.map((half) => half.sendBody()))).toEqual(texts.map(() => 200))
