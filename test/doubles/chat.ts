@@ -107,7 +107,9 @@ function createService() {
   const [held, attempts, connected]: [Attempt[], Attempt[], Chat['connected']] = [[], [], []]
   const [sends, reconciles]: [SendScript[], string[]] = [[], []]
   const inboxes = new Map<Name, SaidMessage[]>()
-  const readers = new Map<Name, (message: unknown) => void>()
+  const readers = new Map<Name, { accountId: string; answer: (message: unknown) => void }>()
+  /** The accounts that have connected and not closed. */
+  const open = new Set<string>()
   const results = new Map<string, (result: string) => void>()
   let reconciled = 0
   let refusals = 0
@@ -128,14 +130,15 @@ function createService() {
     else if (request.url === '/next') {
       next(call, answer)
       // A reader that has disconnected must not receive the next message.
-      response.once('close', () => readers.get(call.channel) === answer && readers.delete(call.channel))
+      response.once('close', () => readers.get(call.channel)?.answer === answer && readers.delete(call.channel))
     } else if (request.url === '/received') received(call, answer)
-    else if (request.url === '/close' && closes) answer({})
+    else if (request.url === '/close' && closes) close(call, answer)
   }
 
   function connect({ channel, accountId, config }: Call, { answer, fail }: Reply): void {
     if (refusals-- > 0) return fail()
     connected.push({ channel, accountId, config })
+    open.add(`${channel} ${accountId}`)
     answer({})
   }
 
@@ -169,10 +172,19 @@ function createService() {
     else answer({})
   }
 
-  function next({ channel }: Call, answer: (value: unknown) => void): void {
+  /** From now on, the account receives nothing. */
+  function close({ channel, accountId }: Call, answer: (value: unknown) => void): void {
+    open.delete(`${channel} ${accountId}`)
+    if (readers.get(channel)?.accountId === accountId) readers.delete(channel)
+    answer({})
+  }
+
+  function next({ channel, accountId }: Call, answer: (value: unknown) => void): void {
+    // An account may ask once more while it closes.
+    if (!open.has(`${channel} ${accountId}`)) return
     const message = inboxes.get(channel)?.shift()
     if (message) answer(message)
-    else readers.set(channel, answer)
+    else readers.set(channel, { accountId, answer })
   }
 
   function received({ id, result }: Call, answer: (value: unknown) => void): void {
@@ -186,7 +198,7 @@ function createService() {
       results.set(whole.id, resolve)
       const reader = readers.get(channel)
       readers.delete(channel)
-      if (reader) reader(whole)
+      if (reader) reader.answer(whole)
       else inboxes.set(channel, [...(inboxes.get(channel) ?? []), whole])
     })
   }
