@@ -1,5 +1,5 @@
 // Tests sessions over HTTP.
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { gatewayToken, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
@@ -11,7 +11,7 @@ describe('GET /api/sessions', () => {
   const keys = async (query = '') =>
     (await get(`/api/sessions${query}`)).body.items.map(({ key }: { key: string }) => key)
 
-  it('lists sessions, the most recently used first, page by page', async () => {
+  beforeAll(async () => {
     for (const sessionKey of ['one', 'two', 'one'])
       await post('/hooks/agent', { message: 'hi', sessionKey, ...quiet }, { prefer: 'wait=30' })
     await post(
@@ -19,6 +19,9 @@ describe('GET /api/sessions', () => {
       { message: 'hi', sessionKey: 'three.dots:and/slashes', agentId: 'ops', ...quiet },
       { prefer: 'wait=30' },
     )
+  })
+
+  it('lists sessions, the most recently used first, page by page', async () => {
     // The summaries of the runs wait in the main session.
     expect(await keys()).toEqual([
       'agent:ops:three.dots:and/slashes',

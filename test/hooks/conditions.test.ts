@@ -155,6 +155,7 @@ describe('skip', () => {
   })
 
   it('applies to replays and dry runs', async () => {
+    await post('/hooks/many', { sender: { type: 'Bot' }, action: 'deleted' })
     const { id } = await noted('many')
     const replay = (body: object) => post(`/api/requests/${id}/replay`, body, operator)
     expect((await replay({ dryRun: true })).body).toMatchObject({

@@ -13,6 +13,7 @@ describe('a handshake', () => {
     hooks: {
       mappings: [
         { match: { path: 'chat' }, auth: { scheme: 'slack', secrets: ['another', secret] }, ...quiet },
+        { match: { path: 'replayed' }, auth: { scheme: 'slack', secret }, ...quiet },
         { match: { path: 'calls' }, auth: { scheme: 'zoom', secret }, ...quiet },
         { match: { path: 'pages' }, auth: { scheme: 'meta', secret, verifyToken: 'agreed on' }, ...quiet },
       ],
@@ -67,7 +68,8 @@ describe('a handshake', () => {
   })
 
   it('is not replayed without the body of an event', async () => {
-    const { line } = await noted('chat')
+    await ask('/hooks/replayed', { type: 'url_verification', challenge: 'c-2' }, 'x-slack')
+    const { line } = await noted('replayed')
     const replay = (body: object) => post(`/api/requests/${line.id}/replay`, body, operator)
     expect(await replay({})).toMatchObject({
       status: 409,

@@ -61,8 +61,9 @@ describe('the query of a request', () => {
 
   it('is stored for a rejected request', async () => {
     await post('/hooks/wake?from=here', { text: 5 })
-    await expect.poll(async () => (await get('/api/requests?status=rejected')).body.items.length).toBe(1)
-    const [{ id }] = (await get('/api/requests?status=rejected')).body.items
+    const rejected = async () => (await get('/api/requests?status=rejected&hook=wake')).body.items
+    await expect.poll(async () => (await rejected()).length).toBe(1)
+    const [{ id }] = await rejected()
     expect((await get(`/api/requests/${id}`)).body.query).toEqual({ from: 'here' })
   })
 })
