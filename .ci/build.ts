@@ -68,6 +68,7 @@ async function bundleGateway(): Promise<string[]> {
   const input = {
     main: 'core/main.ts',
     plugin: 'core/plugin.ts',
+    kit: 'core/kit/kit.ts',
     testing: 'test/contracts.ts',
     worker: 'core/store/sqlite/worker.ts',
     checkpointer: 'core/store/sqlite/checkpointer.ts',

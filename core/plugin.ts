@@ -3,7 +3,7 @@
 import type { LanguageModel as AnyLanguageModel } from 'ai'
 import type { SendResult } from './send-result.ts'
 import type { TransformResult } from './transform.ts'
-import { type JsonSchema, type TSchema, Type } from './typebox.ts'
+import type { JsonSchema } from './typebox.ts'
 import type { ToolEffect, ToolApi } from './tool-api.ts'
 
 export { AuthError } from './auth-error.ts'
@@ -491,39 +491,6 @@ export interface Preset<Payload = unknown, Config = unknown> {
   packages?(config: Config): Readonly<Record<string, string | undefined>>
   /** Sets up the service for the command line: `svc-gateway presets setup <name>`. */
   setup?: PresetSetup<Config>
-}
-
-type Optional = string | false | null | undefined
-
-/** Joins the lines of a message. Leaves out `undefined`, `null`, `false` and blank lines. */
-export const lines = (...parts: readonly Optional[]): string =>
-  parts.filter((part) => part && part.trim() !== '').join('\n')
-
-/** Joins the words of a sentence with one space each. Leaves out `undefined`, `null`, `false` and empty texts. */
-export const words = (...parts: readonly Optional[]): string => parts.filter(Boolean).join(' ')
-
-/** The schema of a field that a service may leave out or send as `null`. */
-export const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
-
-/** Looks up an untrusted word in a table. Only own keys count, so `constructor` finds nothing. */
-export const entryOf = <Value>(
-  table: Readonly<Record<string, Value>>,
-  word: string | null | undefined,
-): Value | undefined => (typeof word === 'string' && Object.hasOwn(table, word) ? table[word] : undefined)
-
-/**
- * Trims a text and cuts it to at most `length` characters, so that it fits into a message. `null` and `undefined` give
- * an empty text.
- */
-export function clip(text: string | null | undefined, length = 2000): string {
-  const trimmed = text?.trim() ?? ''
-  return trimmed.length > length ? `${trimmed.slice(0, length).toWellFormed()} …` : trimmed
-}
-
-/** Puts a text on one line, shortens it like `clip`, and quotes it. A blank text stays empty, without quotes. */
-export function quote(text: string | null | undefined, length = 300): string {
-  const line = clip(text?.replaceAll(/\s+/g, ' '), length)
-  return line && `"${line}"`
 }
 
 // ── Declaring ───────────────────────────────────────────────────────────────────────────────────

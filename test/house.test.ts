@@ -54,6 +54,7 @@ const floors: Record<string, number> = {
   'outage.ts': 5,
   'tool-failure.ts': 5,
   'plugin.ts': 4,
+  kit: 4,
   'transform.ts': 3,
   'tool-api.ts': 3,
   'action.ts': 2,
@@ -97,7 +98,7 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'channels, plugins and transforms import only the plugin contract',
+    name: 'channels, plugins and transforms import only the plugin contract and the kit',
     broken: [
       ['channels/a.ts', `// A.\nimport { x } from '../core/errors.ts'`],
       ['plugins/tools/a.ts', `// A.\nimport { x } from './b.ts'`],
@@ -108,11 +109,11 @@ const rules: readonly Rule[] = [
       const outside = file.imports.find((name) =>
         name.startsWith('.')
           ? !sharesFolder(file, name)
-          : name.startsWith('svc-gateway/') && name !== contractOf(file.path),
+          : name.startsWith('svc-gateway/') && !contractsOf(file.path).includes(name),
       )
       return (
         outside &&
-        `imports ${outside}; an extension may import only svc-gateway/plugin, Node, packages and its own folder`
+        `imports ${outside}; an extension may import only svc-gateway/plugin, svc-gateway/kit, Node, packages and its own folder`
       )
     },
   },
@@ -367,7 +368,8 @@ function importsOf(code: string): string[] {
 
 const sentence = ({ path }: Source, fault: string | undefined) => (fault ? [`${path} ${fault}.`] : [])
 const inCore = ({ path }: Pick<Source, 'path'>) => path.startsWith('core/')
-const contractOf = (path: string) => (isTest(path) ? 'svc-gateway/testing' : 'svc-gateway/plugin')
+const contractsOf = (path: string) =>
+  isTest(path) ? ['svc-gateway/testing'] : ['svc-gateway/plugin', 'svc-gateway/kit']
 /** The plugins in plugins/templates have tests, too. */
 const isTest = (path: string) => path.startsWith('test/') || /^plugins\/templates\/.*\/test\//.test(path)
 const isExtension = (path: string) => /^(channels|plugins|transforms)\//.test(path)

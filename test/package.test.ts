@@ -15,7 +15,8 @@ interface Plugin {
   extensions: { kind: string; name: string }[]
 }
 
-const dice = `import { clip, defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
+const dice = `import { clip } from 'svc-gateway/kit'
+import { defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
 const Args = Type.Object({ sides: Type.Integer() })
 const roll = defineTool<Static<typeof Args>>({
   name: 'roll',

@@ -1,10 +1,10 @@
 // What a failed call of Discord's API means. The library's errors hold the request, so nothing else of them is used.
 import type { API } from '@discordjs/core'
+import { entryOf } from 'svc-gateway/kit'
 import {
   AuthError,
   connectError,
   connectStatusError,
-  entryOf,
   resultOfError,
   resultOfResponse,
   type SendResult,

@@ -1,9 +1,9 @@
 // Answers the webhook requests of Meta: the handshake, and messages that people have sent.
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { clip } from 'svc-gateway/kit'
 import {
   type Attachment,
   type ChannelContext,
-  clip,
   fieldsOf,
   type InboundMessage,
   listOf,

@@ -9,10 +9,11 @@ import type { TransformHandle } from '../sandbox/sandbox.ts'
 import type { TransformState } from '../sandbox/transform.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRun, SkippedBy } from '../store/store.ts'
-import { compileCheck, firstProblem, type Check, type JsonSchema } from '../typebox.ts'
+import type { JsonSchema } from '../typebox.ts'
 import { type Action, defined, type MappedFields, type ReadAction } from './mapped-action.ts'
 import { compileConditions, compileSkip, type Matches } from './conditions.ts'
 import { createFieldParser, type MappedRequest } from './mapped-request.ts'
+import { createPayloadReader, type PresetPayload } from './preset-payload.ts'
 import { type CheckRate, createRateLimit } from './rate-limit.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import { wellFormed } from '../well-formed.ts'
@@ -240,16 +241,18 @@ function createTransformCall(
 }
 
 function createPresetReader(preset: Preset, config: Record<string, unknown>) {
-  let check: Check | undefined
+  let readPayload: ReturnType<typeof createPayloadReader> | undefined
+  const read = (payload: unknown): PresetPayload => (readPayload ??= createPayloadReader(preset.payload))(payload)
   return {
     toAction(request: MappedRequest): Result {
-      check ??= compileCheck(preset.payload)
-      if (!check.fits(request.payload))
-        throw new GatewayError('invalid_request', `${firstProblem(check.problems(request.payload))}.`)
-      return withFixedKeys(callPreset(() => preset.toAction?.({ ...request, config })))
+      const { payload, problem } = read(request.payload)
+      if (problem !== undefined) throw new GatewayError('invalid_request', `${problem}.`)
+      return withFixedKeys(callPreset(() => preset.toAction?.({ ...request, payload, config })))
     },
-    deliveryId: (request: MappedRequest): string | undefined =>
-      notBlankOf(callPreset(() => preset.deliveryId?.({ ...request, config }))),
+    deliveryId(request: MappedRequest): string | undefined {
+      const { payload } = read(request.payload)
+      return notBlankOf(callPreset(() => preset.deliveryId?.({ ...request, payload, config })))
+    },
   }
 }
 

@@ -1,11 +1,12 @@
-// Imports the built-in extensions, and plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin`
-// resolves to the contract of this gateway.
+// Imports the built-in extensions, and plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin` and
+// `svc-gateway/kit` resolve to those of this gateway.
 import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
 import { describeThrown, firstLineOf } from '../errors.ts'
+import * as kit from '../kit/kit.ts'
 import * as contract from '../plugin.ts'
 
 export interface ImportedModule {
@@ -32,7 +33,8 @@ export function createImporter(dir: string): Importer {
   const isPluginCode = (file: string): boolean => imported.has(file) || file in compiled || isJiti(file)
   const hooks = registerHooks({
     resolve(specifier, context, next) {
-      if (specifier === 'svc-gateway/plugin') return { url: contractUrl, shortCircuit: true }
+      const own = ownUrls.get(specifier)
+      if (own !== undefined) return { url: own, shortCircuit: true }
       const resolved = next(specifier, context)
       const parent = pathOf(context.parentURL)
       const file = parent !== undefined && isPluginCode(parent) ? pathOf(resolved.url) : undefined
@@ -101,10 +103,11 @@ function placeInPlugin(error: unknown): string | undefined {
 }
 
 /**
- * A plugin may be in any folder, and may have its own copy of this package for its tests. It gets the contract of the
- * gateway that runs it.
+ * A plugin may be in any folder, and may have its own copy of this package for its tests. It gets the contract and the
+ * kit of the gateway that runs it.
  */
-const contractUrl = import.meta.resolve('svc-gateway/plugin')
+const ownModules = { 'svc-gateway/plugin': contract, 'svc-gateway/kit': kit }
+const ownUrls = new Map(Object.keys(ownModules).map((name) => [name, import.meta.resolve(name)]))
 
 /** jiti caches compiled code and executes it later, so only the owner may write to its folder. */
 async function openJiti(dir: string): Promise<Jiti> {
@@ -114,7 +117,7 @@ async function openJiti(dir: string): Promise<Jiti> {
   const { createJiti } = await import('jiti')
   return createJiti(join(dir, 'gateway.json5'), {
     fsCache: cache,
-    virtualModules: { 'svc-gateway/plugin': contract },
+    virtualModules: ownModules,
   })
 }
 

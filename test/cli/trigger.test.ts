@@ -126,7 +126,7 @@ export default definePreset({
   deliveryId: ({ payload }) => payload.id,
   samples: async (seed) => (await import('./doorbell-samples.ts')).createSamples(seed),
 })`
-const doorbellSamples = `import { lines } from 'svc-gateway/plugin'
+const doorbellSamples = `import { lines } from 'svc-gateway/kit'
 export const createSamples = ({ id }) => [{ name: 'pressed', payload: { id, door: lines('front door') } }]`
 
 const withPresets = share(async () => {

@@ -1,8 +1,8 @@
 // Runs a payload through a preset: its schema first, then its action.
+import { createPayloadReader } from '../../core/hooks/preset-payload.ts'
 import { isInputError } from '../../core/input-error.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
 import type { ActionOverrides, Preset } from '../../core/plugin.ts'
-import { compileCheck, firstProblem } from '../../core/typebox.ts'
 import { createTestContext } from '../contracts.ts'
 
 /** The result: the fields of the actions, `skipped`, or why the payload was refused. */
@@ -24,9 +24,10 @@ export async function loadPresets({ plugins = [] as string[], dir = import.meta.
 }
 
 function judgeWith(preset: Preset): LoadedPreset['judge'] {
-  const check = compileCheck(preset.payload)
-  return (payload, headers = {}) => {
-    if (!check.fits(payload)) return { refused: firstProblem(check.problems(payload)) }
+  const read = createPayloadReader(preset.payload)
+  return (received, headers = {}) => {
+    const { payload, problem } = read(received)
+    if (problem !== undefined) return { refused: problem }
     try {
       const action = preset.toAction?.({ payload, headers, config: {} })
       return action === null ? 'skipped' : [action ?? {}].flat()

@@ -1,7 +1,7 @@
 // Creates the event that tells the main agent that a delivery has finally failed, or may not have arrived. Before, it
 // has only heard that the message is on its way.
 import { isFromHook } from '../../store/run-spec.ts'
-import { clip } from '../../plugin.ts'
+import { clip } from '../../kit/text.ts'
 import type { DeliveryEnd, NewEvent, Store, StoredDelivery, StoredRun } from '../../store/store.ts'
 
 export type Undelivered = Extract<DeliveryEnd, { status: 'failed' | 'unknown' }>

@@ -1,17 +1,8 @@
 // The preset for Prometheus Alertmanager: one message per group of alerts, one session per kind of alert.
 import { hash } from 'node:crypto'
-import {
-  clip,
-  definePreset,
-  lines,
-  type PresetRequest,
-  type Static,
-  type TSchema,
-  Type,
-  words,
-} from 'svc-gateway/plugin'
+import { Maybe, clip, lines, words } from 'svc-gateway/kit'
+import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
-const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Labels = Type.Record(Type.String(), Type.String())
 

@@ -1,5 +1,5 @@
 // Describes Bitbucket's events for somebody who may have to act on them. `null` skips an event.
-import { clip, entryOf } from 'svc-gateway/plugin'
+import { clip, entryOf } from 'svc-gateway/kit'
 import type { Change, Payload } from './payload.ts'
 
 export interface EventText {

@@ -1,13 +1,6 @@
 // The preset for Bitbucket Cloud: pull requests, issues, pushes, failed builds; one session per pull request or issue.
-import {
-  type ActionOverrides,
-  clip,
-  definePreset,
-  entryOf,
-  InputError,
-  lines,
-  type PresetRequest,
-} from 'svc-gateway/plugin'
+import { clip, entryOf, lines } from 'svc-gateway/kit'
+import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import { describeOther, eventHandlers } from './event-handlers.ts'
 import { Payload } from './payload.ts'
 

@@ -1,15 +1,6 @@
 // The preset for Discord's interactions: slash commands, buttons, menus and forms; one session per channel or thread.
-import {
-  clip,
-  definePreset,
-  entryOf,
-  InputError,
-  lines,
-  Maybe,
-  type PresetRequest,
-  type Static,
-  Type,
-} from 'svc-gateway/plugin'
+import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
 const User = Maybe(Type.Object({ id: Text, username: Text, global_name: Text }))

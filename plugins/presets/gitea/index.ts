@@ -1,14 +1,7 @@
 // The preset for Gitea, Forgejo and Gogs: issues, pull requests, releases and failures; one session per issue or pull
 // request.
-import {
-  type ActionOverrides,
-  clip,
-  definePreset,
-  entryOf,
-  InputError,
-  lines,
-  type PresetRequest,
-} from 'svc-gateway/plugin'
+import { clip, entryOf, lines } from 'svc-gateway/kit'
+import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import { describeOther, eventHandlers, nameOf } from './event-handlers.ts'
 import { Payload } from './payload.ts'
 

@@ -1,5 +1,6 @@
 // The fields that are read of the payloads of Gitea, Forgejo and Gogs; all other fields are ignored.
-import { Maybe, type Static, Type } from 'svc-gateway/plugin'
+import { Maybe } from 'svc-gateway/kit'
+import { type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
 const Numeral = Maybe(Type.Number())

@@ -1,5 +1,5 @@
 // Changes of members, teams, repositories and apps.
-import { entryOf, quote, words } from 'svc-gateway/plugin'
+import { entryOf, quote, words } from 'svc-gateway/kit'
 import { type EventHandler, type EventText, mostListed, nameOf, plain } from './event-text.ts'
 import type { Payload } from './payload.ts'
 

@@ -1,5 +1,5 @@
 // Alerts of Dependabot, code scanning and secret scanning, and security advisories.
-import { entryOf, quote, words } from 'svc-gateway/plugin'
+import { entryOf, quote, words } from 'svc-gateway/kit'
 import { type EventHandler, plain } from './event-text.ts'
 import type { Payload } from './payload.ts'
 

@@ -1,5 +1,5 @@
 // The results of checks, workflows and deployments: failures, reviews, and deployments that have finished.
-import { entryOf, quote, words } from 'svc-gateway/plugin'
+import { entryOf, quote, words } from 'svc-gateway/kit'
 import { type EventHandler, type EventText, short } from './event-text.ts'
 import type { Check, Payload } from './payload.ts'
 

@@ -1,5 +1,5 @@
 // Issues, pull requests, discussions, and what people write about them.
-import { entryOf, words } from 'svc-gateway/plugin'
+import { entryOf, words } from 'svc-gateway/kit'
 import { type EventHandler, type EventText, nameOf, short } from './event-text.ts'
 import type { Payload, Remark, Subject } from './payload.ts'
 

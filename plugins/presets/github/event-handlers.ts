@@ -1,5 +1,5 @@
 // Describes GitHub's events for somebody who may have to act on them. `null` skips an event.
-import { quote, words } from 'svc-gateway/plugin'
+import { quote, words } from 'svc-gateway/kit'
 import {
   describeBlock,
   describeDependency,

@@ -1,5 +1,5 @@
 // The text of one GitHub event, the type of the functions that write it, and the names of what it is about.
-import { quote, words } from 'svc-gateway/plugin'
+import { quote, words } from 'svc-gateway/kit'
 import type { Payload, Subject } from './payload.ts'
 
 export interface EventText {

@@ -1,15 +1,7 @@
 // The preset for GitHub: issues, pull requests, reviews, releases, alerts and failures; one session per issue or pull
 // request.
-import {
-  type ActionOverrides,
-  clip,
-  definePreset,
-  entryOf,
-  InputError,
-  lines,
-  type PresetRequest,
-  words,
-} from 'svc-gateway/plugin'
+import { clip, entryOf, lines, words } from 'svc-gateway/kit'
+import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'
 import { describeOther, eventHandlers } from './event-handlers.ts'

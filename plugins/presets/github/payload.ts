@@ -1,8 +1,7 @@
 // The fields that are read of GitHub's payloads; all other fields are ignored.
-import { type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import { Maybe } from 'svc-gateway/kit'
+import { type Static, Type } from 'svc-gateway/plugin'
 
-/** GitHub sends `null` for missing values, or leaves them out. */
-const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Numeral = Maybe(Type.Number())
 const Flag = Maybe(Type.Boolean())

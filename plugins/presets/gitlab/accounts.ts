@@ -1,5 +1,5 @@
 // Members of groups and projects, and what a whole instance reports: projects, groups, users and keys.
-import { quote, words } from 'svc-gateway/plugin'
+import { quote, words } from 'svc-gateway/kit'
 import type { EventHandler } from './event-text.ts'
 import type { Payload } from './payload.ts'
 

@@ -1,5 +1,5 @@
 // The results of pipelines, jobs and deployments: failures, and deployments that have finished.
-import { entryOf, quote, words } from 'svc-gateway/plugin'
+import { entryOf, quote, words } from 'svc-gateway/kit'
 import { type EventHandler, mostListed } from './event-text.ts'
 
 export const describePipeline: EventHandler = (payload) => {

@@ -1,5 +1,5 @@
 // Describes GitLab's events for somebody who may have to act on them. `null` skips an event.
-import { quote, words } from 'svc-gateway/plugin'
+import { quote, words } from 'svc-gateway/kit'
 import { accountEvents } from './accounts.ts'
 import { describeDeployment, describeJob, describePipeline } from './ci.ts'
 import {

@@ -1,5 +1,5 @@
 // The text of one GitLab event, the type of the functions that write it, and the words that they share.
-import { entryOf, quote, words } from 'svc-gateway/plugin'
+import { entryOf, quote, words } from 'svc-gateway/kit'
 import type { Payload } from './payload.ts'
 
 export interface EventText {

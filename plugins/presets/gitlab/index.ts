@@ -1,15 +1,7 @@
 // The preset for GitLab: issues, merge requests, comments, pushes and failures; one session per issue or merge request.
 import { hash } from 'node:crypto'
-import {
-  type ActionOverrides,
-  clip,
-  definePreset,
-  entryOf,
-  InputError,
-  lines,
-  type PresetRequest,
-  words,
-} from 'svc-gateway/plugin'
+import { clip, entryOf, lines, words } from 'svc-gateway/kit'
+import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import { describeOther, eventHandlers } from './event-handlers.ts'
 import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'

@@ -1,5 +1,5 @@
 // Issues, merge requests and milestones, and comments on them.
-import { words, quote } from 'svc-gateway/plugin'
+import { words, quote } from 'svc-gateway/kit'
 import { dayOf, type EventHandler, numbered, pastTense, plain, short } from './event-text.ts'
 import type { Payload } from './payload.ts'
 

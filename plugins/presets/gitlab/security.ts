@@ -1,5 +1,5 @@
 // Vulnerabilities, and tokens that expire.
-import { quote, words } from 'svc-gateway/plugin'
+import { quote, words } from 'svc-gateway/kit'
 import { dayOf, type EventHandler, plain } from './event-text.ts'
 
 /** GitLab does not say who changed the state of a vulnerability, and gives only the number of the project. */

@@ -2,7 +2,8 @@
 import { createPrivateKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { AuthClient, OAuth2Client, OAuth2ClientOptions } from 'google-auth-library'
-import { AuthError, entryOf } from 'svc-gateway/plugin'
+import { entryOf } from 'svc-gateway/kit'
+import { AuthError } from 'svc-gateway/plugin'
 import { defaultUrls, type Watch } from './settings.ts'
 
 /** The two formats that Google's own tools write. */

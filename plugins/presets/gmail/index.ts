@@ -1,21 +1,11 @@
 // The preset for Gmail: mails that its own watch reads or that others send, or a notification of a changed mailbox.
-import {
-  clip,
-  definePreset,
-  InputError,
-  lines,
-  type PresetRequest,
-  type Static,
-  type TSchema,
-  Type,
-  words,
-} from 'svc-gateway/plugin'
+import { Maybe, clip, lines, words } from 'svc-gateway/kit'
+import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 import { describeMail, hasContent, Mail } from './mail.ts'
 import { Settings, type Watch } from './settings.ts'
 import { Answers, setup } from './setup.ts'
 import { startWatch } from './watch.ts'
 
-const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Mails = Maybe(Type.Array(Mail, { maxItems: 200 }))
 

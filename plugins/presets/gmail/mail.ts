@@ -1,7 +1,7 @@
 // A mail, as a watcher posts it or as the Gmail API returns it, and the message about it.
-import { clip, lines, type Static, type TSchema, Type } from 'svc-gateway/plugin'
+import { Maybe, clip, lines } from 'svc-gateway/kit'
+import { type Static, Type } from 'svc-gateway/plugin'
 
-const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 
 /** All fields of a mail are optional. A list of the Gmail API has only `id` and `threadId`. */

@@ -1,6 +1,7 @@
 // The preset for Grafana: notifications of its alerting, also of versions before 8; one session per rule.
 import { hash } from 'node:crypto'
-import { clip, definePreset, lines, type PresetRequest, type Static, Type, words } from 'svc-gateway/plugin'
+import { clip, lines, words } from 'svc-gateway/kit'
+import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
 const Labels = Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]))

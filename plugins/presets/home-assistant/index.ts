@@ -1,5 +1,6 @@
 // The preset for Home Assistant: requests of a rest_command in an automation.
-import { clip, definePreset, InputError, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { clip, lines } from 'svc-gateway/kit'
+import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
 const State = Type.Optional(Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]))

@@ -1,15 +1,6 @@
 // The preset for Jira, Cloud and Data Center: issues, comments, sprints and versions; one session per issue.
-import {
-  type ActionOverrides,
-  clip,
-  definePreset,
-  entryOf,
-  lines,
-  Maybe,
-  type PresetRequest,
-  type Static,
-  Type,
-} from 'svc-gateway/plugin'
+import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { type ActionOverrides, definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
 const Id = Maybe(Type.Union([Type.String(), Type.Number()]))

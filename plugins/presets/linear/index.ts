@@ -1,20 +1,14 @@
 // The preset for Linear: issues, comments, projects; one session per issue.
+import { Maybe, clip, entryOf, lines, quote, words } from 'svc-gateway/kit'
 import {
   type ActionOverrides,
-  clip,
   definePreset,
-  entryOf,
   InputError,
-  lines,
   type PresetRequest,
-  quote,
   type Static,
-  type TSchema,
   Type,
-  words,
 } from 'svc-gateway/plugin'
 
-const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Named = Maybe(Type.Object({ name: Text }))
 const Project = Maybe(Type.Object({ id: Text, name: Text }))

@@ -1,5 +1,6 @@
 // The preset for Netlify: deploys that failed or went live, requests for approval, forms; one session per branch.
-import { clip, definePreset, entryOf, lines, Maybe, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
 

@@ -1,17 +1,7 @@
 // The preset for PagerDuty's webhooks, version 3: incidents and their progress; one session per incident.
-import {
-  clip,
-  definePreset,
-  lines,
-  type PresetRequest,
-  quote,
-  type Static,
-  type TSchema,
-  Type,
-  words,
-} from 'svc-gateway/plugin'
+import { Maybe, clip, lines, quote, words } from 'svc-gateway/kit'
+import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
-const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Reference = Maybe(Type.Object({ id: Text, summary: Text, html_url: Text }))
 

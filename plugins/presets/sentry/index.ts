@@ -1,19 +1,7 @@
 // The preset for Sentry: new and changed issues, alerts, comments; one session per issue.
-import {
-  clip,
-  definePreset,
-  entryOf,
-  InputError,
-  lines,
-  type PresetRequest,
-  quote,
-  type Static,
-  type TSchema,
-  Type,
-  words,
-} from 'svc-gateway/plugin'
+import { Maybe, clip, entryOf, lines, quote, words } from 'svc-gateway/kit'
+import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
-const Maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(Type.Union([schema, Type.Null()]))
 const Text = Maybe(Type.String())
 const Id = Maybe(Type.Union([Type.String(), Type.Number()]))
 // A project object, or its name or number.

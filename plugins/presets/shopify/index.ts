@@ -1,15 +1,6 @@
 // The preset for Shopify: orders, refunds, disputes, customers, products; one session per order, customer or product.
-import {
-  clip,
-  definePreset,
-  entryOf,
-  InputError,
-  lines,
-  Maybe,
-  type PresetRequest,
-  type Static,
-  Type,
-} from 'svc-gateway/plugin'
+import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
 const Id = Maybe(Type.Union([Type.String(), Type.Number()]))

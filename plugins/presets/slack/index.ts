@@ -1,5 +1,6 @@
 // The preset for Slack's Events API: messages and other events, one session per thread or channel.
-import { clip, definePreset, entryOf, lines, type PresetRequest, type Static, Type, words } from 'svc-gateway/plugin'
+import { clip, entryOf, lines, words } from 'svc-gateway/kit'
+import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
 /** An id, or an object with an id and names. */

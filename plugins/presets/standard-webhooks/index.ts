@@ -1,5 +1,6 @@
 // The preset for any service that follows Standard Webhooks: the type of the event, and its data in a few lines.
-import { clip, definePreset, InputError, lines, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { clip, lines } from 'svc-gateway/kit'
+import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Name = Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Null()]))
 

@@ -1,5 +1,6 @@
 // The preset for Stripe: payments, subscriptions, invoices, disputes; one session per customer.
-import { clip, definePreset, lines, type PresetRequest, quote, words } from 'svc-gateway/plugin'
+import { clip, lines, quote, words } from 'svc-gateway/kit'
+import { definePreset, type PresetRequest } from 'svc-gateway/plugin'
 import { amountOf, refundedOf } from './amounts.ts'
 import { dayOf } from './day.ts'
 import { Payload, type Thing } from './payload.ts'

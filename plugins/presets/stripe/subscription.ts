@@ -1,5 +1,5 @@
 // The state and the prices of subscriptions, prices and coupons.
-import { words } from 'svc-gateway/plugin'
+import { words } from 'svc-gateway/kit'
 import { dayOf } from './day.ts'
 import { money } from './money.ts'
 import type { Item, Price, Thing } from './payload.ts'

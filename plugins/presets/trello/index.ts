@@ -1,5 +1,6 @@
 // The preset for Trello: cards that are created, moved, assigned, commented or done; one session per card.
-import { clip, definePreset, entryOf, lines, Maybe, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
 const Flag = Maybe(Type.Boolean())

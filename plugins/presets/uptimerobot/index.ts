@@ -1,14 +1,6 @@
 // The preset for UptimeRobot: monitors that go down and come back, certificates that expire; one session per monitor.
-import {
-  clip,
-  definePreset,
-  entryOf,
-  InputError,
-  lines,
-  type PresetRequest,
-  type Static,
-  Type,
-} from 'svc-gateway/plugin'
+import { clip, entryOf, lines } from 'svc-gateway/kit'
+import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 // The operator writes the names of the fields, so they are read without regard to case and underscores.
 const Payload = Type.Record(Type.String(), Type.Unknown())

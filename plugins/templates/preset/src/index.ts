@@ -1,5 +1,6 @@
 // A preset for the webhooks of a shop: signed requests about orders, with one session for each order.
-import { definePreset, entryOf, lines, Maybe, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 import { createSamples } from './samples.ts'
 
 // Only the fields that the preset reads, so that the service can add others.

@@ -1,5 +1,6 @@
 // A toolset with one tool, which searches a service with an HTTP API. The arguments are checked before it is called.
-import { clip, defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
+import { clip } from 'svc-gateway/kit'
+import { defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object({
   url: Type.String({ pattern: '^https?://', description: 'Address of the search service.' }),

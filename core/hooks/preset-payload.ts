@@ -1,0 +1,75 @@
+// Reads the payload of a preset by its schema. A required field that does not fit refuses the payload; an optional one
+// never does, because an alert must not get lost over a field that is only shown.
+import { compileCheck, firstProblem, type JsonSchema, listProblems } from '../typebox.ts'
+
+export interface PresetPayload {
+  /** Fits the schema if there is no `problem`. */
+  payload: unknown
+  /** Why the payload is refused, as the end of a sentence. */
+  problem?: string
+}
+
+/**
+ * Returns a function that reads payloads. Of a payload that does not fit, it returns a copy in which each optional part
+ * that does not fit is converted, if it is a number where a text is expected or the like, and left out otherwise.
+ */
+export function createPayloadReader(schema: JsonSchema): (payload: unknown) => PresetPayload {
+  const check = compileCheck(schema)
+  return (received) => {
+    if (check.fits(received)) return { payload: received }
+    const payload = fit(schema, received)
+    return check.fits(payload) ? { payload } : { payload, problem: firstProblem(check.problems(payload)) }
+  }
+}
+
+type Schema = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const fits = (schema: JsonSchema, value: unknown): boolean => listProblems(schema, value).length === 0
+
+/** What does not fit even after this is returned as it is. */
+function fit(schema: JsonSchema, value: unknown): unknown {
+  const { anyOf, properties, items, type } = schema as Schema
+  if (Array.isArray(anyOf)) return fitOne(anyOf as Schema[], value)
+  if (isObject(properties) && isObject(value)) return fitFields(schema as Schema, value)
+  if (isObject(items) && Array.isArray(value))
+    return value.map((item) => fit(items, item)).filter((item) => fits(items, item))
+  if (type === 'string') return asText(value) ?? value
+  if ((type === 'number' || type === 'integer') && isNumeral(value)) return Number(value)
+  return value
+}
+
+/** The first alternative that the value fits, as it is or converted. */
+function fitOne(alternatives: readonly Schema[], value: unknown): unknown {
+  if (alternatives.some((schema) => fits(schema, value))) return value
+  for (const schema of alternatives) {
+    const fitted = fit(schema, value)
+    if (fits(schema, fitted)) return fitted
+  }
+  return value
+}
+
+function fitFields({ properties, required }: Schema, value: Record<string, unknown>): Record<string, unknown> {
+  const needed = new Set(Array.isArray(required) ? required : [])
+  const fields = Object.entries(value).flatMap(([key, field]): [string, unknown][] => {
+    const schemas = properties as Record<string, Schema>
+    const schema = Object.hasOwn(schemas, key) ? schemas[key] : undefined
+    if (schema === undefined) return [[key, field]]
+    const fitted = fit(schema, field)
+    return needed.has(key) || fits(schema, fitted) ? [[key, fitted]] : []
+  })
+  return Object.fromEntries(fields)
+}
+
+/** A number or a truth value as text, and a list of such values separated by commas. */
+function asText(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (!Array.isArray(value) || value.length === 0 || value.length > mostListed) return undefined
+  return value.every((item) => ['string', 'number', 'boolean'].includes(typeof item)) ? value.join(', ') : undefined
+}
+
+const mostListed = 100
+
+const isNumeral = (value: unknown): boolean => typeof value === 'string' && /^-?\d{1,15}(\.\d{1,10})?$/.test(value)
