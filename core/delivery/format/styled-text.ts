@@ -23,6 +23,8 @@ export interface StyledText {
   escape(text: string): string
 }
 
+export const plain = (text: string): Span[] => [{ text, marks: [] }]
+
 /** Puts a mark around all spans. */
 export const wrap = (spans: readonly Span[], mark: Mark | undefined): Span[] =>
   spans.map(({ text, marks }) => ({ text, marks: mark ? [mark, ...marks] : marks }))

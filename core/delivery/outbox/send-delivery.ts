@@ -1,4 +1,5 @@
 // Sends one delivery, chunk by chunk from where it stopped, and returns whether it has ended or when to retry it.
+import { describeThrown } from '../../errors.ts'
 import type { Channel, Log } from '../../plugin.ts'
 import type { DeliveryEnd, DeliveryFile, StoredDelivery } from '../../store/store.ts'
 import { splitIntoChunks } from '../format/chunks.ts'
@@ -51,7 +52,11 @@ export async function sendDelivery(delivery: StoredDelivery, sending: Sending): 
       { delivery, limits },
       { reason: 'The channel is not connected.', uncertain: delivery.uncertain, maxWaitMs: longestUnconnectedMs },
     )
-  const messages = await splitIntoMessages(delivery, { ...sending, channel })
+  const messages = await splitIntoMessages(delivery, { ...sending, channel }).catch((error: unknown) => {
+    log.error(describeThrown(error), 'a message could not be prepared')
+    return undefined
+  })
+  if (!messages) return { status: 'failed', reason: 'The message could not be prepared for the channel.' }
   let { platformId } = delivery
   for (const [index, message] of messages.entries()) {
     if (index < delivery.chunksSent) continue
