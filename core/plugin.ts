@@ -98,10 +98,19 @@ export interface OutboundMessage {
   to: string
   /** In the format of `limits.format`. With `file`, the caption, which may be empty. */
   text: string
+  /** The styles of parts of the text, if `limits.format` is `ranges`. They may overlap. */
+  ranges?: readonly TextRange[]
   threadId?: string
   route?: Json
   /** Only if `limits.maxFileBytes` is set. */
   file?: { name: string; type: string; data: Uint8Array }
+}
+
+/** A part of a text that is shown in a style. `start` and `length` count UTF-16 code units. */
+export interface TextRange {
+  style: 'bold' | 'italic' | 'strike' | 'code'
+  start: number
+  length: number
 }
 
 /** How texts look on the platform, how long a message may be, and what to do when its result is unknown. */
@@ -116,9 +125,10 @@ export interface ChannelLimits {
    * - `html`: only the tags `b i s u code pre a blockquote`, with escaped text.
    * - `whatsapp`: `*bold*`, `_italic_`, `~strike~`, and code in backticks.
    * - `plain`: without marks; links are followed by their address.
+   * - `ranges`: as `plain`, with `ranges` beside the text, which say what is bold, code and so on.
    * Default: `markdown`.
    */
-  format?: 'markdown' | 'html' | 'whatsapp' | 'plain'
+  format?: 'markdown' | 'html' | 'whatsapp' | 'plain' | 'ranges'
   /**
    * Whether a message with an unknown result may be sent again.
    * - `native`: yes, the platform drops a second message with the same `key`.

@@ -45,7 +45,7 @@ export default defineChannel<Static<typeof Config>>({
     description: 'A phone number such as +15551112222, the UUID of a Signal user, or the id of a group.',
   }),
   // Signal sends what exceeds 2,000 bytes as an attachment. signal-cli reads at most 20 million characters of base64.
-  limits: { maxText: 2_000, unit: 'bytes', format: 'plain', idempotency: 'none', maxFileBytes: 14_000_000 },
+  limits: { maxText: 2_000, unit: 'bytes', format: 'ranges', idempotency: 'none', maxFileBytes: 14_000_000 },
 
   async connect(config, context) {
     const stop = new AbortController()

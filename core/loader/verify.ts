@@ -182,7 +182,7 @@ function limitsFault(limits: Fields): string | undefined {
 const limitChoices: Readonly<Record<string, readonly (string | undefined)[]>> = {
   idempotency: ['native', 'reconcile', 'none'],
   unit: [undefined, 'utf16', 'codepoints', 'bytes'],
-  format: [undefined, 'markdown', 'html', 'whatsapp', 'plain'],
+  format: [undefined, 'markdown', 'html', 'whatsapp', 'plain', 'ranges'],
 }
 
 /** @returns what is wrong with one tool, also with a tool that a toolset opens later */

@@ -1,6 +1,7 @@
 // The Signal channel against a double of signal-cli.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import signal from '../../channels/signal/index.ts'
+import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
 import { AuthError, type ChannelContext, type InboundMessage, type Json } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
@@ -174,6 +175,15 @@ describe('what is sent', () => {
       { account, recipient: [double.to], message: 'hi' },
       { account, recipient: [uuid], message: 'hi' },
       { account, groupId: double.group, message: 'hi' },
+    ])
+  })
+
+  it('has styles, as the gateway finds them in Markdown', async () => {
+    const { double, connection } = await start()
+    const [chunk] = await splitIntoChunks('👍 **bold** *it* ~~no~~ `code`', signal.limits)
+    await connection.send({ key: 'k', to: double.to, text: '', ...chunk })
+    expect(double.calls('send')).toMatchObject([
+      { message: '👍 bold it no code', textStyle: ['3:4:BOLD', '8:2:ITALIC', '11:2:STRIKETHROUGH', '14:4:MONOSPACE'] },
     ])
   })
 

@@ -57,7 +57,7 @@ const group = 'Pmpi+EfPWmsxiomLe9Nx2XF9HOE483p6iKiFj65iMwI='
 /** The parameters that signal-cli knows. The double refuses others, so that a wrong name fails a test. */
 const methods: Record<string, readonly string[]> = {
   listAccounts: [],
-  send: ['recipient', 'groupId', 'message', 'attachments'],
+  send: ['recipient', 'groupId', 'message', 'attachments', 'textStyle'],
   sendTyping: ['recipient', 'groupId', 'stop'],
   getAttachment: ['id', 'recipient', 'groupId'],
   startLink: [],

@@ -2,13 +2,14 @@
 import type { ChannelLimits } from '../../plugin.ts'
 import { markCodeBlocks } from './code-blocks.ts'
 import { html } from './html.ts'
+import { ranges } from './ranges.ts'
 import { plainStyle, type Style } from './style.ts'
 import { bareText, plain, type Span, type StyledText } from './styled-text.ts'
 import { whatsapp } from './whatsapp.ts'
 
 type Format = NonNullable<ChannelLimits['format']>
 
-const styles: Record<Exclude<Format, 'markdown'>, Style> = { html, whatsapp, plain: plainStyle }
+const styles: Record<Exclude<Format, 'markdown'>, Style> = { html, whatsapp, plain: plainStyle, ranges }
 
 /**
  * Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. A text that cannot be

@@ -93,9 +93,9 @@ export function createOutbox({
   const start = (delivery: StoredDelivery): void => {
     const { id: deliveryId, channel, accountId } = delivery
     const done = attempt(delivery)
-      .catch((error: Error) => {
+      .catch(async (error: Error) => {
         log.error({ channel, accountId, deliveryId, ...describeError(error) }, 'could not record a delivery')
-        if (!isClosing) return giveUp(delivery)
+        if (!isClosing) await giveUp(delivery)
       })
       .catch(() => undefined)
       .finally(() => {

@@ -77,23 +77,24 @@ const fileFactor = 4
 /** Every platform accepts captions of this length; a longer text is sent before the file. */
 const maxCaptionLength = 1000
 
+type Message = Pick<Chunk, 'text' | 'ranges' | 'readFile'>
+
 /** The chunks of the text, and the file, in the order in which they are sent. */
 async function splitIntoMessages(
   { text, file }: StoredDelivery,
   { channel, readFile }: Pick<Sending, 'readFile'> & { channel: Channel },
-): Promise<Pick<Chunk, 'text' | 'readFile'>[]> {
+): Promise<Message[]> {
   const chunks = await splitIntoChunks(text, channel.limits)
-  const messages: Pick<Chunk, 'text' | 'readFile'>[] = chunks.map((chunk) => ({ text: chunk }))
-  if (!file) return messages
+  if (!file) return chunks
   const { name, type } = file
   const read = async (): ReturnType<NonNullable<Chunk['readFile']>> => ({
     name,
     type,
     data: await readFile(file, channel.limits.maxFileBytes ?? 0),
   })
-  const [caption = ''] = chunks
-  if (chunks.length > 1 || caption.length > maxCaptionLength) return [...messages, { text: '', readFile: read }]
-  return [{ text: caption, readFile: read }]
+  const [caption = { text: '' }] = chunks
+  if (chunks.length > 1 || caption.text.length > maxCaptionLength) return [...chunks, { text: '', readFile: read }]
+  return [{ ...caption, readFile: read }]
 }
 
 /** `isLimited`: the platform has asked to wait. */
