@@ -29,7 +29,7 @@ describe('a message that cannot be sent', () => {
     expect([(await ended(first)).status, (await ended(second)).status]).toEqual(['sent', 'sent'])
   })
 
-  /** Makes one part of the outbox throw for the text `broken`, and returns what became of it and of the next message. */
+  /** Makes one part of the outbox throw, and returns what became of that message. The next one must be sent. */
   async function breakWith(breakDeps: (deps: OutboxDeps) => OutboxDeps) {
     const { put, ended, events } = await startOutbox(shared().chat, { breakDeps })
     const [first, second] = [await put({ text: `broken ${'x '.repeat(60)}` }), await put({ text: 'next' })]
