@@ -71,10 +71,11 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge }) => 
   }
 
   it('is never refused for an optional field of another type', () => {
+    const valuesOf = inTurn(jsonValues)
     const faults = examineFields(({ path, value: before, payload, headers }) =>
       before === undefined
         ? []
-        : jsonValues.flatMap((value) => {
+        : valuesOf(path).flatMap((value) => {
             const judged = judge(withValue(payload, path, value), headers)
             const isRefused = 'refused' in Object(judged) && !isRequired(schema, path)
             return [...(isRefused ? ['refused'] : []), ...leaksOf(judged)].map(
@@ -137,6 +138,16 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge }) => 
 interface Field extends Sample {
   path: Path
   value: unknown
+}
+
+/** Returns all values for the first sample that has a path, and for each further one the next two, which is faster. */
+function inTurn<Value>(values: readonly Value[]): (path: Path) => readonly Value[] {
+  const turns = new Map<string, number>()
+  return (path) => {
+    const turn = turns.get(path.join('.'))
+    turns.set(path.join('.'), turn === undefined ? 0 : turn + 2)
+    return turn === undefined ? values : [0, 1].map((index) => values[(turn + index) % values.length]!)
+  }
 }
 
 const leaked = /\bundefined\b|\bNaN\b|\[object/
