@@ -43,14 +43,14 @@ const actors: Readonly<Record<string, RegExp>> = {
   github: /^sender(?:\.login)?$/,
   gitlab: /^user(?:_name|_username)?$/,
   jira: /^(?:user|comment|comment\.author)(?:\.displayName)?$/,
-  linear: /^(?:actor|data\.user|data\.externalUser)(?:\.name)?$/,
+  linear: /^(?:actor|data\.user|data\.externalUser)(?:\.(?:name|service))?$/,
   opsgenie: /^alert\.username$/,
   sentry: /^actor(?:\.name)?$/,
   slack: /^event(?:\.user)?$/,
   trello: /^action\.memberCreator$/,
 }
 
-describe.each([...presets])('the preset %s', (name, { preset, judge }) => {
+describe.each([...presets])('the preset %s', (name, { preset, judge, idOf }) => {
   it('writes a clean message of each sample, and without any one of its fields', () => {
     const faults: string[] = []
     for (const { what, payload, headers } of samplesOf(name)) {
@@ -78,7 +78,7 @@ describe.each([...presets])('the preset %s', (name, { preset, judge }) => {
           const changed = withValue(payload, path, value)
           const judged = judge(changed, headers)
           if (!Array.isArray(judged)) continue
-          const id: unknown = preset.deliveryId?.({ payload: changed, headers, config: {} })
+          const id = idOf(changed, headers)
           const areTexts = judged.every(({ message, sessionKey }) => message?.trim() && sessionKey?.startsWith('hook:'))
           const leaks = judged.some(({ message = '' }) => leaked.test(message.slice(0, 5000)))
           if (!areTexts || leaks || (id !== undefined && typeof id !== 'string'))

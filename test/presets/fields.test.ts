@@ -27,7 +27,7 @@ const longestMessage = 16_000
 const longestMessages = 32_000
 const longestKey = 512
 
-describe.each([...presets])('the preset %s', async (name, { preset, judge }) => {
+describe.each([...presets])('the preset %s', async (name, { preset, judge, idOf }) => {
   const schema = preset.payload as Schema
   const own = (await preset.samples?.({ id: 'e0c1a8f2', now: '2030-01-31T09:00:00Z' })) ?? []
   const samples: Sample[] = [
@@ -58,6 +58,7 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge }) => 
     const actions = actionsOf(judge(payload, headers))
     const messages = actions.map(({ message = '' }) => message)
     const keys = actions.map(({ sessionKey = '' }) => sessionKey)
+    const id = idOf(payload, headers)
     const faults = {
       'a message is too long': messages.some(({ length }) => length > longestMessage),
       'all messages are too long': messages.join('').length > longestMessages,
@@ -65,8 +66,8 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge }) => 
       'a message has a forged line': messages.flatMap(linesAboveText).some((line) => line.startsWith(forgedLine)),
       'a session key is too long': keys.some(({ length }) => length > longestKey),
       'a session key has hidden characters': keys.some((key) => /[\n\t]/.test(key) || hidden.test(key)),
+      'the id is no text': id !== undefined && typeof id !== 'string',
     }
-    preset.deliveryId?.({ payload, headers, config: {} })
     return Object.entries(faults).flatMap(([fault, isTrue]) => (isTrue ? [fault] : []))
   }
 
