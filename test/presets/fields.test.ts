@@ -177,8 +177,8 @@ function caught(examine: () => readonly string[]): readonly string[] {
 }
 
 /**
- * Whether twice the length costs at most three times as much. A length that costs next to nothing is not measured again:
- * at 10,000 characters, an expression that takes quadratic time needs fifty milliseconds or more.
+ * Whether twice the length costs at most three times as much. What costs next to nothing is not measured again: at
+ * 10,000 characters, an expression that takes quadratic time needs fifty milliseconds or more.
  */
 function growsLinearly(cost: (length: number) => number): boolean {
   if (cost(10_000) < 15) return true
