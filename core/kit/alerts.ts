@@ -23,11 +23,11 @@ export const Alert = Type.Object({
 export type Alert = Static<typeof Alert>
 
 const mostAlerts = 20
-const mostDetails = 8000
+const mostDetails = 6000
 
 /** A label as one line; empty if there is none. */
 export const labelOf = (labels: Alert['labels'], name: string): string => {
-  return Object.hasOwn(labels ?? {}, name) ? textOf(labels?.[name], 200) : ''
+  return Object.hasOwn(labels ?? {}, name) ? textOf(labels?.[name], 150) : ''
 }
 
 const textOf = (value: unknown, length: number): string =>
@@ -42,7 +42,7 @@ export function countAlerts(alerts: readonly Alert[]): string {
 
 /**
  * Lists alerts, those that fire first: one line for each of the first 20, and below it its annotations and links, as far
- * as they fit in 8000 characters together. The last lines say what is left out. `unsent` is how many alerts the service
+ * as they fit in 6000 characters together. The last lines say what is left out. `unsent` is how many alerts the service
  * itself has left out.
  */
 export function listAlerts(alerts: readonly Alert[], unsent = 0): string {
@@ -69,9 +69,9 @@ function headOf(alert: Alert): string {
   const time = isResolved(alert) ? timeText('until', endsAt) : timeText('since', startsAt)
   const where = pairsOf(labels, { mark: '=', length: 100, most: 20, without: 'alertname' }).join(' ')
   return words(
-    `- ${line(status, 50) || 'alert'}:`,
+    `- ${line(status, 20) || 'alert'}:`,
     labelOf(labels, 'alertname'),
-    where && `(${line(where, 300)})`,
+    where && `(${line(where, 200)})`,
     time,
   )
 }
@@ -81,7 +81,7 @@ function detailsOf(alert: Alert): string {
   const link = alert.panelURL || alert.dashboardURL || alert.generatorURL
   return lines(
     alert.valueString && `  values: ${line(alert.valueString)}`,
-    ...pairsOf(annotations, { mark: ': ', length: 500, most: 10 }).map((pair) => `  ${pair}`),
+    ...pairsOf(annotations, { mark: ': ', length: 500, most: 8 }).map((pair) => `  ${pair}`),
     link && `  ${line(link, 500)}`,
     !isResolved(alert) && alert.silenceURL && `  to silence it: ${line(alert.silenceURL, 500)}`,
   )
@@ -97,7 +97,7 @@ function pairsOf(
 ): string[] {
   const pairs = Object.entries(labels ?? {}).flatMap(([name, value]) => {
     const text = name === without ? '' : textOf(value, length)
-    return text === '' ? [] : [`${line(name, 100)}${mark}${text}`]
+    return text === '' ? [] : [`${line(name, 60)}${mark}${text}`]
   })
   const more = pairs.length - most
   return more > 0 ? [...pairs.slice(0, most), `and ${more} more`] : pairs
