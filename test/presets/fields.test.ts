@@ -139,6 +139,19 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge, idOf 
 /** Fields of which a payload needs one, which a schema of optional fields cannot say. */
 const needed: Readonly<Record<string, readonly string[]>> = {
   gitlab: ['object_kind', 'event_name'],
+  grafana: ['title'],
+  'home-assistant': ['message', 'entity_id'],
+  sentry: ['data', 'data.issue', 'data.event', 'data.error', 'data.metric_alert', 'event', 'url'],
+  uptimerobot: [
+    'monitorID',
+    'monitorURL',
+    'monitor_url',
+    'monitorFriendlyName',
+    'monitor_friendly_name',
+    'alertType',
+    'alertTypeFriendlyName',
+    'alert_type_friendly_name',
+  ],
 }
 
 interface Field extends Sample {

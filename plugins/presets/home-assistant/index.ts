@@ -37,12 +37,12 @@ export default definePreset<Payload>({
 })
 
 function toAction({ payload }: PresetRequest<Payload>) {
-  const entity = line(payload.entity_id, 200)
   const { message, title, automation, time } = payload
-  if (!message?.trim() && !entity)
-    throw new InputError('message or entity_id is required; describe what happened in message.')
-  const change = entity && describeChange(entity, payload)
+  const entity = line(payload.entity_id, 200)
+  const change = describeChange(entity, payload)
   const heading = line(title) || line(automation)
+  if (!message?.trim() && !change && !heading)
+    throw new InputError('message or entity_id is required; describe what happened in message.')
   return {
     message: eventMessage(
       'Home Assistant',
@@ -57,19 +57,24 @@ function toAction({ payload }: PresetRequest<Payload>) {
   }
 }
 
+/** An empty text if the payload names no entity. */
 function describeChange(
   entity: string,
   { friendly_name, new_state_attributes: attributes, area, ...payload }: Payload,
-) {
+): string {
   const before = payload.from ?? payload.old_state
   const after = payload.to ?? payload.new_state ?? payload.state
   const name = line(friendly_name || attributes?.friendly_name || attributesOf(after)?.friendly_name, 100)
   const unit = line(attributes?.unit_of_measurement || attributesOf(after)?.unit_of_measurement, 20)
   const [from, to] = [before, after].map(valueOf).map((value) => words(value, Number.isNaN(Number(value)) ? '' : unit))
-  return words(
-    name ? `${name} (${entity})` : entity,
-    valueOf(after) && (valueOf(before) ? `went from ${from} to ${to}` : `is ${to}`),
-    area && `in ${line(area, 100)}`,
+  const subject = name && entity ? `${name} (${entity})` : name || entity
+  return (
+    subject &&
+    words(
+      subject,
+      valueOf(after) && (valueOf(before) ? `went from ${from} to ${to}` : `is ${to}`),
+      area && `in ${line(area, 100)}`,
+    )
   )
 }
 
