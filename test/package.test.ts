@@ -88,7 +88,7 @@ describe('the installed package', () => {
     }
     expect(await roll(1)).toMatchObject({ error: { type: 'invalid_arguments', message: 'One side is not enough.' } })
     expect(await roll(0)).toMatchObject({ error: { type: 'tool_failed' } })
-    expect(log()).toMatch(/"reason":"TypeError","at":"clip \([^"]*\bcore\/plugin\.ts:\d+:\d+\)"/)
+    expect(log()).toMatch(/"reason":"TypeError","at":"clean \([^"]*\bcore\/kit\/text\.ts:\d+:\d+\)"/)
     const { plugins } = (await (await fetch(`${url}/api/extensions`, { headers })).json()) as { plugins: Plugin[] }
     const own = plugins
       .find(({ source }) => source === 'svc-gateway')

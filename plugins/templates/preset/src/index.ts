@@ -1,5 +1,5 @@
 // A preset for the webhooks of a shop: signed requests about orders, with one session for each order.
-import { entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { entryOf, eventMessage, Maybe } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 import { createSamples } from './samples.ts'
 
@@ -44,11 +44,11 @@ function toAction({ payload: { type, order }, config }: PresetRequest<Payload, C
   const event = entryOf(events, type)
   if (event === undefined || order.total < config.minimumTotal) return null
   return {
-    message: lines(
-      `Order ${order.number} ${event}.`,
-      `Total: ${order.total.toFixed(2)} ${order.currency}`,
-      order.note && `Note: ${order.note}`,
-    ),
+    message: eventMessage('Plugin Name', {
+      head: `order ${order.number} ${event}`,
+      details: [`Total: ${order.total.toFixed(2)} ${order.currency}`],
+      text: order.note,
+    }),
     sessionKey: `hook:plugin-name:${order.number}`,
   }
 }
