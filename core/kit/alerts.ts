@@ -42,8 +42,8 @@ export function countAlerts(alerts: readonly Alert[]): string {
 
 /**
  * Lists alerts, those that fire first: one line for each of the first 20, and below it its annotations and links, as
- * far as they fit in 6000 characters together. The last lines say what is left out. `unsent` is how many alerts the service
- * itself has left out.
+ * far as they fit in 6000 characters together. The last lines say what is left out. `unsent` is how many alerts the
+ * service itself has left out.
  */
 export function listAlerts(alerts: readonly Alert[], unsent = 0): string {
   const sorted = [...alerts.filter((alert) => !isResolved(alert)), ...alerts.filter(isResolved)]
