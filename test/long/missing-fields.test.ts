@@ -2,7 +2,7 @@
 // message must stay a clean text without the field.
 import examples from '@octokit/webhooks-examples'
 import { describe, expect, it } from 'vitest'
-import { type Judged, loadPresets } from '../presets/deliver.ts'
+import { isId, type Judged, loadPresets } from '../presets/deliver.ts'
 import {
   hostileText,
   jsonValues,
@@ -81,7 +81,7 @@ describe.each([...presets])('the preset %s', (name, { preset, judge, idOf }) => 
           const id = idOf(changed, headers)
           const areTexts = judged.every(({ message, sessionKey }) => message?.trim() && sessionKey?.startsWith('hook:'))
           const leaks = judged.some(({ message = '' }) => leaked.test(message.slice(0, 5000)))
-          if (!areTexts || leaks || (id !== undefined && typeof id !== 'string'))
+          if (!areTexts || leaks || !isId(id))
             faults.push(`${what} with ${path.join('.')} = ${JSON.stringify(value).slice(0, 50)}`)
         }
       }

@@ -15,6 +15,10 @@ export interface LoadedPreset {
   idOf(payload: unknown, headers?: Record<string, string>): unknown
 }
 
+/** Whether a delivery id is one, is absent, or is a `RepeatKey`. */
+export const isId = (id: unknown): boolean =>
+  id === undefined || typeof id === 'string' || Object.values(id as object).every((text) => typeof text === 'string')
+
 /** Loads the built-in presets, and those of plugins in a folder. */
 export async function loadPresets({ plugins = [] as string[], dir = import.meta.dirname } = {}): Promise<
   ReadonlyMap<string, LoadedPreset>

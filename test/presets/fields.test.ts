@@ -1,7 +1,7 @@
 // Every preset, every sample, every field that the schema names: no optional field refuses a webhook, and no value that
 // a sender chooses forges a line, hides characters, makes a message or a session key too long, or takes long to read.
 import { describe, expect, it } from 'vitest'
-import { type Judged, loadPresets } from './deliver.ts'
+import { isId, type Judged, loadPresets } from './deliver.ts'
 import {
   absentTexts,
   forgedLine,
@@ -66,7 +66,7 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge, idOf 
       'a message has a forged line': messages.flatMap(linesAboveText).some((line) => line.startsWith(forgedLine)),
       'a session key is too long': keys.some(({ length }) => length > longestKey),
       'a session key has hidden characters': keys.some((key) => /[\n\t]/.test(key) || hidden.test(key)),
-      'the id is no text': id !== undefined && typeof id !== 'string',
+      'the id is no text': !isId(id),
     }
     return Object.entries(faults).flatMap(([fault, isTrue]) => (isTrue ? [fault] : []))
   }
@@ -140,7 +140,20 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge, idOf 
 /** Fields without which a payload is refused, which its schema cannot say: one of several, or only in some events. */
 const needed: Readonly<Record<string, readonly string[]>> = {
   gitlab: ['object_kind', 'event_name'],
+  grafana: ['title'],
+  'home-assistant': ['message', 'entity_id'],
   linear: ['data'],
+  sentry: ['data', 'data.issue', 'data.event', 'data.error', 'data.metric_alert', 'event', 'url'],
+  uptimerobot: [
+    'monitorID',
+    'monitorURL',
+    'monitor_url',
+    'monitorFriendlyName',
+    'monitor_friendly_name',
+    'alertType',
+    'alertTypeFriendlyName',
+    'alert_type_friendly_name',
+  ],
 }
 
 interface Field extends Sample {
