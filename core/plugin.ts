@@ -1,6 +1,7 @@
 // The contract: what a plugin imports from `svc-gateway/plugin`. Declarations are data without side effects; `connect`,
 // `open` and `models` start things and return a way to end them.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
+import type { ByteSource } from './read-bytes.ts'
 import type { SendResult } from './send-result.ts'
 import type { TransformResult } from './transform.ts'
 import { type JsonSchema, type TSchema, Type } from './typebox.ts'
@@ -9,6 +10,7 @@ import type { ToolEffect, ToolApi } from './tool-api.ts'
 export { AuthError } from './auth-error.ts'
 export { connectError, connectStatusError, type Service } from './connect-error.ts'
 export { InputError } from './input-error.ts'
+export { type ByteSource, readBytes } from './read-bytes.ts'
 export { readHtml } from './read-html.ts'
 export { resultOfError, resultOfResponse, type SendResult } from './send-result.ts'
 export { countOf, fieldsOf, listOf, textOf } from './shapes.ts'
@@ -85,10 +87,12 @@ export interface Attachment {
   /** In bytes, if the platform says it. */
   size?: number | undefined
   /**
-   * Downloads the file. Called at most once, before `receive` resolves, and only for senders that may write to the
-   * agent. If it rejects or the file is too large, the prompt only mentions the file.
+   * Starts the download: returns the answer of `fetch`, or the bytes in chunks as they arrive. Do not read them whole:
+   * the gateway counts them, whatever `size` says, and ends a download that is too large or takes too long. Called at
+   * most once, before `receive` resolves, and only for senders that may write to the agent. If it fails, the prompt
+   * only mentions the file.
    */
-  read?(signal: AbortSignal): Promise<Uint8Array>
+  read?(signal: AbortSignal): Promise<ByteSource>
 }
 
 /** One message to send: a text that fits `limits`, or a file. */

@@ -1,5 +1,5 @@
 // Turns a row of the Messages database into a message for the gateway.
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { basename, normalize } from 'node:path'
 import { type Attachment, countOf, fieldsOf, type InboundMessage, listOf, type Log, textOf } from 'svc-gateway/plugin'
 
@@ -66,7 +66,7 @@ function attachmentOf(file: Readonly<Record<string, unknown>>): Attachment {
     name: textOf(file['transfer_name']) ?? basename(textOf(file['filename']) ?? 'file'),
     type: textOf(file['mime_type']) ?? 'application/octet-stream',
     ...(size !== undefined && { size }),
-    ...(isReadable && { read: (signal) => readFile(path, { signal }) }),
+    ...(isReadable && { read: async (signal) => createReadStream(path, { signal }) }),
   }
 }
 

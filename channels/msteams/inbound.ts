@@ -76,7 +76,7 @@ function readAttachment(
     const { downloadUrl, fileType } = (content ?? {}) as Record<string, unknown>
     const file = { name: textOf(name) ?? 'file', type: `application/${textOf(fileType) ?? 'octet-stream'}` }
     if (!trust.isFileUrl(downloadUrl)) return file
-    return { ...file, read: async (signal) => await download(downloadUrl, { signal }) }
+    return { ...file, read: (signal) => fetch(downloadUrl, { signal, redirect: 'error' }) }
   }
   const type = textOf(contentType)
   if (!type?.startsWith('image/')) return undefined
@@ -84,13 +84,9 @@ function readAttachment(
   if (!trust.isServiceUrl(contentUrl)) return picture
   return {
     ...picture,
-    read: async (signal) =>
-      await download(contentUrl, { signal, headers: { authorization: `Bearer ${await tokens.get()}` } }),
+    read: async (signal) => {
+      const headers = { authorization: `Bearer ${await tokens.get()}` }
+      return await fetch(contentUrl, { headers, signal, redirect: 'error' })
+    },
   }
-}
-
-async function download(url: string, init: RequestInit): Promise<Uint8Array> {
-  const response = await fetch(url, { ...init, redirect: 'error' })
-  if (!response.ok) throw new Error(`The file could not be downloaded: ${response.status}.`)
-  return new Uint8Array(await response.arrayBuffer())
 }

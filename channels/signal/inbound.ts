@@ -1,5 +1,14 @@
 // Turns an event of signal-cli into a message for the gateway.
-import { type Attachment, countOf, fieldsOf, type InboundMessage, listOf, type Log, textOf } from 'svc-gateway/plugin'
+import {
+  type Attachment,
+  type ByteSource,
+  countOf,
+  fieldsOf,
+  type InboundMessage,
+  listOf,
+  type Log,
+  textOf,
+} from 'svc-gateway/plugin'
 import type { Call } from './rpc.ts'
 
 interface Reader {
@@ -123,9 +132,10 @@ function attachmentOf({ id, filename, contentType, size }: Fields, origin: FileO
 /** The type of an attachment that holds the rest of a long text; signal-cli has put it into the message already. */
 const longText = 'text/x-signal-plain'
 
-async function readFile(id: string, { call, groupId, sender }: FileOrigin, signal: AbortSignal): Promise<Uint8Array> {
+/** signal-cli puts the whole file into its answer. */
+async function readFile(id: string, { call, groupId, sender }: FileOrigin, signal: AbortSignal): Promise<ByteSource> {
   const owner = groupId === undefined ? { recipient: sender } : { groupId }
   const { data } = fieldsOf(await call('getAttachment', { id, ...owner }, signal))
   if (typeof data !== 'string') throw new Error('signal-cli answered without the file.')
-  return Buffer.from(data, 'base64')
+  return [Buffer.from(data, 'base64')]
 }

@@ -6,6 +6,7 @@ import imessage from '../../channels/imessage/index.ts'
 import type { ChannelContext, InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { type Fault, type ImessageDouble, openImessage } from '../doubles/imessage.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
@@ -305,7 +306,7 @@ describe('what is received', () => {
     const known = { name: 'cat.png', type: 'image/png', size: 7 }
     expect(message).toMatchObject({ text: '' })
     expect(message!.attachments).toEqual([{ ...known, read: expect.any(Function) }, known, known])
-    expect(Buffer.from(await message!.attachments![0]!.read!(new AbortController().signal)).toString()).toBe('picture')
+    expect(await readText(message!.attachments![0]!)).toBe('picture')
   })
 
   it('does not include own messages, also not those to oneself, or reactions', async () => {

@@ -2,8 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import teams from '../../channels/msteams/index.ts'
 import { AuthError, type Connection, type InboundMessage } from '../../core/plugin.ts'
-import { channelContract } from '../contracts/channel.ts'
+import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { startGateway } from '../helpers.ts'
 import { appPassword, deliver, openTeams, type Post, strangeKey, type TeamsDouble } from '../doubles/msteams.ts'
 
@@ -31,6 +32,13 @@ channelContract(teams, async () => {
         conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel' },
         entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
       }),
+    sayWithFile: (text: string, { name, content }: SaidFile) => {
+      double.files.set(name, content)
+      const file = { downloadUrl: `${double.url}/files/${name}`, fileType: 'txt' }
+      return say(text, {
+        attachments: [{ contentType: 'application/vnd.microsoft.teams.file.download.info', content: file, name }],
+      })
+    },
     echo: (text: string) => say(text, { from: { id: botOf(double) } }),
     loseNextAnswer: () => double.fail('drop-after'),
     limitNext: (ms: number) => double.fail({ status: 429, headers: { 'retry-after': String(ms / 1000) } }),
@@ -176,10 +184,9 @@ describe('a message', () => {
     ]
     await receive({ attachments })
     const [file, picture, strange, ...rest] = received[0]?.attachments ?? []
-    const { signal } = new AbortController()
     expect(file).toMatchObject({ name: 'plan.pdf', type: 'application/pdf' })
-    expect(Buffer.from((await file?.read?.(signal)) ?? []).toString()).toBe('the content of plan')
-    expect(Buffer.from((await picture?.read?.(signal)) ?? []).toString()).toBe('a picture')
+    expect(await readText(file!)).toBe('the content of plan')
+    expect(await readText(picture!)).toBe('a picture')
     expect(strange).toEqual({ name: 'plan.pdf', type: 'application/pdf' })
     expect(rest).toEqual([])
   })

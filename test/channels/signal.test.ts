@@ -4,6 +4,7 @@ import signal from '../../channels/signal/index.ts'
 import { AuthError, type ChannelContext, type InboundMessage, type Json } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { type Fault, openSignal, type SignalDouble } from '../doubles/signal.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
@@ -256,7 +257,7 @@ describe('what is received', () => {
     const [direct, inGroup, gone] = (await received.count(3)).map(({ attachments }) => attachments!)
     expect(direct).toEqual([{ name: 'abc.png', type: 'image/png', size: 7, read: expect.any(Function) }])
     const { signal: never } = new AbortController()
-    expect(Buffer.from(await direct![0]!.read!(never)).toString()).toBe('picture')
+    expect(await readText(direct![0]!)).toBe('picture')
     await inGroup![0]!.read!(never)
     expect(double.calls('getAttachment').map(({ recipient, groupId }) => recipient ?? groupId)).toEqual([
       double.to,

@@ -2,8 +2,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ChannelContext, InboundMessage, Json } from '../../core/plugin.ts'
-import { channelContract } from '../contracts/channel.ts'
+import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { openWhatsappCloud } from '../doubles/whatsapp-cloud.ts'
 import { gatewayToken, startGateway } from '../helpers.ts'
 
@@ -17,6 +18,10 @@ channelContract(whatsapp, async () => {
     to,
     messages: async () => cloud.messages,
     say: (text: string) => cloud.say(text),
+    sayWithFile: (text: string, { name, type, content }: SaidFile) => {
+      const id = cloud.putFile({ name, type, data: content })
+      return cloud.say({ type: 'document', document: { id, mime_type: type, filename: name, caption: text } })
+    },
     loseNextAnswer: () => cloud.fail('lose-answer'),
     limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
     webhook: cloud.connect,
@@ -213,7 +218,7 @@ describe('files of the Cloud API', () => {
     const read: string[] = []
     const { cloud } = await connect(async ({ text, attachments = [] }) => {
       expect([text, attachments]).toMatchObject(['The report', [{ name: 'r.txt', type: 'text/plain' }]])
-      read.push(Buffer.from(await attachments[0]!.read!(new AbortController().signal)).toString())
+      read.push(await readText(attachments[0]!))
       return 'accepted'
     })
     const id = cloud.putFile({ name: 'r.txt', type: 'text/plain', data: Buffer.from('All is well.') })

@@ -8,6 +8,7 @@ import { compileCheck } from '../../core/typebox.ts'
 import { type PlayedGateway, playGateway } from './channel-gateway.ts'
 import { goesThroughStates } from './channel-states.ts'
 import type { Platform } from './platform.ts'
+import { createFile } from './said-file.ts'
 import { trackResources } from './resources.ts'
 
 export interface Scene<Config> {
@@ -79,6 +80,9 @@ export function channelChecks<Config>(channel: Channel<Config>): ChannelCheck<Co
     { name: 'returns a failure without secrets and texts when the platform is gone', run: reportsOutage },
     { name: 'receives messages and sends replies', run: receivesAndReplies },
     { name: 'marks messages in groups, and those that mention the account', run: marksGroups },
+    { name: 'hands over files', run: handsOverFiles },
+    { name: 'ends the download of a file that is larger than stated', run: endsLargeDownloads },
+    { name: 'receives a message whose file cannot be downloaded whole', run: survivesBrokenDownloads },
     { name: 'ignores messages of the account itself', run: ignoresOwnMessages },
     { name: 'receives what was said while the connection was lost, once', run: survivesDisconnects },
     { name: 'calls receive again when a message could not be stored', run: repeatsRejected },
@@ -226,6 +230,39 @@ async function marksGroups<Config>({ platform, gateway }: Scene<Config>) {
   expect([all.mentioned ?? false, you.mentioned]).toEqual([false, true])
   expect([all.group, you.group]).not.toContain(undefined)
   expect(all.to).toBe(you.to)
+}
+
+async function handsOverFiles<Config>({ platform, gateway }: Scene<Config>) {
+  const { file } = createFile({ bytes: 100_000 })
+  await platform.sayWithFile?.('See the plan.', { ...file, size: 100_000 })
+  if (!platform.sayWithFile) return
+  expect((await gateway.next()).text).toMatch(
+    /^See the plan\.\n\n\[Attached file: plan\.txt, .*; stored in your workspace /,
+  )
+  expect(gateway.files.map((data) => Buffer.from(data).toString())).toEqual(['x'.repeat(100_000)])
+}
+
+/** The platform, or a person, says that the file has five bytes. */
+async function endsLargeDownloads<Config>({ platform, gateway }: Scene<Config>) {
+  const { file, served } = createFile({ bytes: 128 * MiB })
+  await platform.sayWithFile?.('See the plan.', file)
+  if (!platform.sayWithFile) return
+  expect((await gateway.next()).text).toMatch(
+    /^See the plan\.\n\n\[Attached file: plan\.txt, .*; not stored, because it is larger than 20\.0 MiB\]$/,
+  )
+  // What was under way when the download ended counts, too.
+  expect(served.bytes).toBeLessThan(64 * MiB)
+  expect(gateway.files).toEqual([])
+}
+
+const MiB = 1024 * 1024
+
+async function survivesBrokenDownloads<Config>({ platform, gateway }: Scene<Config>) {
+  const { file } = createFile({ bytes: MiB, breaksOff: true })
+  await platform.sayWithFile?.('See the plan.', file)
+  if (!platform.sayWithFile) return
+  expect((await gateway.next()).text).toMatch(/^See the plan\.\n\n\[Attached file: plan\.txt, /)
+  if (platform.say) await expectNext({ platform, gateway }, 'later')
 }
 
 async function ignoresOwnMessages<Config>({ platform, gateway }: Scene<Config>) {

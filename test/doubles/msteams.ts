@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import type { TeamsConfig } from '../../channels/msteams/config.ts'
+import { type FileContent, sendContent } from './file-content.ts'
 import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
 
 export const appId = '11111111-1111-4111-8111-111111111111'
@@ -30,6 +31,8 @@ export interface TeamsDouble {
   tokens: string[]
   /** Resolves when the condition holds, which is checked after each accepted activity. */
   until(fits: () => boolean): Promise<void>
+  /** The contents of files, by name. Every other file has a text. */
+  files: Map<string, FileContent>
   /** What becomes of the next posts, one after the other. */
   fail(...faults: Fault[]): void
   activity(changes?: object): Record<string, unknown>
@@ -47,6 +50,7 @@ export const strangeKey = (): KeyObject => generateKeyPairSync('rsa', { modulusL
 export async function openTeams(): Promise<TeamsDouble> {
   const [posted, tokens, faults, unexpected]: [PostedActivity[], string[], Fault[], string[]] = [[], [], [], []]
   const changes = new EventTarget()
+  const files: TeamsDouble['files'] = new Map()
   const server = createServer((request, response) => void serve(request, response))
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -57,7 +61,8 @@ export async function openTeams(): Promise<TeamsDouble> {
     if (pathname === '/keys')
       return void reply(200, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig' }] })
     if (pathname === '/token') return issueToken(new URLSearchParams(body), reply)
-    if (pathname.startsWith('/files/')) return void response.end(`the content of ${pathname.slice(7)}`)
+    if (pathname.startsWith('/files/'))
+      return sendContent(response, files.get(pathname.slice(7)) ?? `the content of ${pathname.slice(7)}`)
     if (pathname === '/picture.png' && isOwnToken(request)) return void response.end('a picture')
     const [, conversation] = /^\/teams\/v3\/conversations\/([^/]+)\/activities$/.exec(pathname) ?? []
     if (request.method === 'POST' && conversation !== undefined)
@@ -111,6 +116,7 @@ export async function openTeams(): Promise<TeamsDouble> {
     url,
     posted,
     tokens,
+    files,
     until: async (fits) => {
       while (!fits()) await once(changes, 'change')
     },
