@@ -56,6 +56,7 @@ const floors: Record<string, number> = {
   'plugin.ts': 4,
   'transform.ts': 3,
   'tool-api.ts': 3,
+  kit: 2,
   'action.ts': 2,
   'connect-error.ts': 2,
   'typebox.ts': 1,

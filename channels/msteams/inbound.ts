@@ -1,4 +1,4 @@
-// Reads a message from an activity that Microsoft's library has verified.
+// Reads a message from an activity of a verified request.
 import { type Attachment, fieldsOf, type InboundMessage, listOf, textOf } from 'svc-gateway/plugin'
 import type { Tokens } from './tokens.ts'
 import type { Trust } from './trust.ts'
@@ -8,7 +8,7 @@ interface InboundDeps {
   trust: Trust
 }
 
-/** The members of an activity that are used. The library does not check their types. */
+/** The members of an activity that are used. Their types are not known. */
 interface Activity {
   id?: unknown
   text?: unknown

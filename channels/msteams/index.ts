@@ -14,6 +14,5 @@ export default defineChannel<TeamsConfig>({
   }),
   // Teams accepts about 28 KB for a whole message, and has no key by which it recognizes a message.
   limits: { maxText: 20_000, unit: 'bytes', format: 'markdown', idempotency: 'none' },
-  packages: () => ({ '@microsoft/teams.apps': '2.1.0', '@microsoft/teams.api': '2.1.0' }),
   connect,
 })

@@ -1,4 +1,4 @@
-// The gateway as a channel sees it: downloads files, stores messages once, connects again after a loss, and can crash at a bad moment.
+// The gateway as a channel sees it: downloads files, stores messages once, connects again after a loss, and can crash.
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { isAuthError } from '../../core/auth-error.ts'

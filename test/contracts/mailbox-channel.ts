@@ -131,13 +131,14 @@ async function poll(
 
 async function attachmentsOf(
   call: Call,
-  { number, file }: Entry,
+  { files }: Entry,
   fault: Fault | undefined,
 ): Promise<Pick<InboundMessage, 'attachments'>> {
-  if (!file || fault === 'does not offer files') return {}
-  const open = (signal?: AbortSignal) => call(`/files/${number}`, { ...(signal && { signal }) })
-  if (fault !== 'reads files before it hands them over') return { attachments: [{ ...file, read: open }] }
-  const data = await (await open()).bytes()
+  if (!files || fault === 'does not offer files') return {}
+  if (fault !== 'reads files before it hands them over')
+    return { attachments: files.map(({ path, ...file }) => ({ ...file, read: (signal) => call(path, { signal }) })) }
+  const [{ path, ...file } = { path: '', name: '', type: '' }] = files
+  const data = await (await call(path)).bytes()
   return { attachments: [{ ...file, read: async () => [data] }] }
 }
 

@@ -18,8 +18,7 @@ export interface Entry {
   text: string
   group?: boolean
   mentioned?: boolean
-  /** Its content is at `/files/<number of the entry>`. */
-  file?: { name: string; type: string; size: number }
+  files?: { name: string; type: string; size: number; path: string }[]
 }
 
 const token = 'mailbox-token-0123456789'
@@ -75,8 +74,9 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     say: async (text) => add({ from: 'ann', text }),
     sayInGroup: async (text, { mentioned }) => add({ from: 'ann', text, group: true, mentioned }),
     async sayWithFile(text, { content, ...file }) {
-      files.set(`/files/${feed.length + 1}`, content)
-      add({ from: 'ann', text, file })
+      const path = `/files/${files.size}`
+      files.set(path, content)
+      add({ from: 'ann', text, files: [{ ...file, path }] })
     },
     echo: async (text) => add({ from: 'me', text }),
     async disconnect() {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
 import { describeError } from '../../errors.ts'
 import type { Attachment, InboundMessage, Log } from '../../plugin.ts'
-import { TooLargeError } from '../../read-bytes.ts'
+import { TooLargeError } from '../../kit/read-bytes.ts'
 import { type Downloads, maxAttachmentBytes } from './downloads.ts'
 
 export interface Attachments {

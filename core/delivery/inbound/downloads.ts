@@ -1,6 +1,6 @@
 // Downloads the files of messages: up to a size and a time, and only a few at once in the whole process.
 import type { Attachment } from '../../plugin.ts'
-import { readBytes } from '../../read-bytes.ts'
+import { readBytes } from '../../kit/read-bytes.ts'
 
 export interface Downloads {
   /** Rejects with a `TooLargeError` as soon as the file turns out to be larger than `maxAttachmentBytes`. */
