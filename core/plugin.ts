@@ -14,6 +14,7 @@ export { type ByteSource, readBytes } from './kit/read-bytes.ts'
 export { readHtml } from './read-html.ts'
 export { resultOfError, resultOfResponse, type SendResult } from './send-result.ts'
 export { createTokenVerifier, type RefusedToken, type SignedToken, type TokenRules } from './kit/signed-token.ts'
+export { phoneNumber } from './kit/phone-number.ts'
 export { countOf, fieldsOf, listOf, textOf } from './shapes.ts'
 export { type JsonSchema, type Static, type TSchema, Type } from './typebox.ts'
 export type * from './transform.ts'
@@ -57,8 +58,11 @@ export interface ExtensionContext {
 export interface InboundMessage {
   /** The platform's id of the message. A second message with the same id is ignored as a duplicate. */
   id: string
-  /** The sender: `id` is compared with `allowFrom`; `name`, a display name, is shown to the agent. */
-  from: { id: string; name?: string | undefined }
+  /**
+   * The sender: `allowFrom` contains `id` or one of `otherIds`, other ids of the same person that nobody else can have;
+   * `name`, a display name, is shown to the agent.
+   */
+  from: { id: string; otherIds?: readonly string[] | undefined; name?: string | undefined }
   /** The recipient of a reply: `send` gets it as `to`. */
   to: string
   /** May be blank if the message has attachments. */
@@ -71,7 +75,8 @@ export interface InboundMessage {
   group?: 'group' | 'channel' | undefined
   /**
    * Whether a message in a group mentions the account or replies to one of its messages. By default the agent reads
-   * only those. Remove the mention from `text`.
+   * only those. Remove the mention from `text`. Leave it out if the platform does not tell: a text that begins with the
+   * name of the agent (`@helper …`, `helper: …`) then counts as a mention.
    */
   mentioned?: boolean | undefined
   attachments?: readonly Attachment[] | undefined
@@ -225,6 +230,18 @@ export interface Channel<Config = unknown> {
    * fit, in requests and in the configuration, and shows the description in the OpenAPI document.
    */
   target: JsonSchema
+  /**
+   * Schemas of the ids of senders (`from.id` of a message) and of groups (`to` of a message in a group). `check` warns
+   * about an id in `allowFrom` or `groups` that does not fit, and shows the `description`, which completes the sentence
+   * "use …". Absent: any text is an id.
+   */
+  sender?: JsonSchema
+  group?: JsonSchema
+  /**
+   * Rewrites the id of a sender or a group, as people write it in the configuration, to the form that messages have:
+   * `+1 (555) 111-2222` to `+15551112222`. Returns any other text as it is. Upper and lower case need no rewriting.
+   */
+  normalizeId?(id: string): string
   limits: ChannelLimits
   /**
    * The npm packages that an account with these settings imports and that the channel does not bring itself, with the

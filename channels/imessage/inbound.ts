@@ -1,7 +1,16 @@
 // Turns a row of the Messages database into a message for the gateway.
 import { createReadStream } from 'node:fs'
 import { basename, normalize } from 'node:path'
-import { type Attachment, countOf, fieldsOf, type InboundMessage, listOf, type Log, textOf } from 'svc-gateway/plugin'
+import {
+  type Attachment,
+  countOf,
+  fieldsOf,
+  type InboundMessage,
+  listOf,
+  type Log,
+  phoneNumber,
+  textOf,
+} from 'svc-gateway/plugin'
 
 export interface Row {
   /** Continue after this number. */
@@ -51,13 +60,16 @@ function messageOf(
   const name = textOf(row['sender_name'])
   return {
     id,
-    from: { id: sender, ...(name !== undefined && { name }) },
+    from: { id: normalizeId(sender), ...(name !== undefined && { name }) },
     to: isGroup && chat !== undefined ? chat : sender,
     text,
     ...(isGroup && { group: 'group' }),
     ...(attachments.length > 0 && { attachments }),
   }
 }
+
+/** Messages and people write phone numbers in several ways. */
+export const normalizeId = (id: string): string => phoneNumber(id) ?? id.replace(/^mailto:/i, '')
 
 function attachmentOf(file: Readonly<Record<string, unknown>>): Attachment {
   const [path, size] = [textOf(file['original_path']), countOf(file['total_bytes'])]

@@ -24,7 +24,7 @@ interface Activity {
 export function readMessage(activity: object, deps: InboundDeps): InboundMessage | undefined {
   const { id, text, serviceUrl, from, recipient, conversation, entities, attachments } = activity as Activity
   const botId = recipient?.id
-  const sender = textOf(from?.aadObjectId) ?? textOf(from?.id)
+  const [sender, ...otherIds] = [from?.aadObjectId, from?.id].flatMap((one) => textOf(one) ?? [])
   const [to, threadId] = splitConversation(textOf(conversation?.id) ?? '')
   if (!textOf(id) || !sender || !to || from?.id === botId || from?.role === 'bot') return undefined
   const mentions = listOf(entities)
@@ -33,7 +33,7 @@ export function readMessage(activity: object, deps: InboundDeps): InboundMessage
   const name = textOf(from?.name)
   return {
     id: `${to}/${String(id)}`,
-    from: { id: sender, ...(name !== undefined && { name }) },
+    from: { id: sender, ...(otherIds.length > 0 && { otherIds }), ...(name !== undefined && { name }) },
     to,
     text: removeMentions(textOf(text) ?? '', mentions),
     ...(threadId !== undefined && { threadId }),

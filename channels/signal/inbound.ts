@@ -34,6 +34,7 @@ export function readMessage(data: string, { account, call, log }: Reader): Inbou
   return contentOf(message, {
     id: `${textOf(envelope['sourceUuid']) ?? sender}:${timestamp}`,
     sender,
+    uuid: textOf(envelope['sourceUuid']),
     name: textOf(envelope['sourceName']),
     account,
     call,
@@ -69,11 +70,13 @@ function parse(data: string): Fields {
 interface Origin extends Omit<Reader, 'log'> {
   id: string
   sender: string
+  /** The UUID, if the sender is named by a phone number. */
+  uuid: string | undefined
   name: string | undefined
 }
 
 function contentOf(message: Fields, origin: Origin): InboundMessage | undefined {
-  const { id, sender, name, account } = origin
+  const { id, sender, uuid, name, account } = origin
   const groupId = textOf(fieldsOf(message['groupInfo'])['groupId'])
   const mentions = listOf(message['mentions']).map(fieldsOf)
   const text = replaceMentions(textOf(message['message']) ?? '', mentions, account)
@@ -84,7 +87,11 @@ function contentOf(message: Fields, origin: Origin): InboundMessage | undefined 
   const isMentioned = isReply || mentions.some(({ number }) => number === account)
   return {
     id,
-    from: { id: sender, ...(name !== undefined && { name }) },
+    from: {
+      id: sender,
+      ...(uuid !== undefined && uuid !== sender && { otherIds: [uuid] }),
+      ...(name !== undefined && { name }),
+    },
     to: groupId ?? sender,
     text,
     ...(groupId !== undefined && { group: 'group', mentioned: isMentioned }),

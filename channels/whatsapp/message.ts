@@ -30,13 +30,20 @@ export async function readMessage(
   const decoded = library.proto.Message.decode(library.unpadRandomMax16(plaintext))
   const content = library.normalizeMessageContent(decoded)
   if (!content) return undefined
-  const from = toAddress(await findNumber(context, sender, inGroup ? participantAlt : remoteJidAlt))
+  const alternative = inGroup ? participantAlt : remoteJidAlt
+  const from = toAddress(await findNumber(context, sender, alternative))
+  const addresses = [sender, alternative].filter((jid) => isNumber(jid) || isLid(jid)).map(toAddress)
+  const otherIds = addresses.filter((id) => id !== from)
   const attachments = readAttachments(context, content)
   const text = inGroup ? withoutMention(readText(content), me) : readText(content)
   if (text.trim() === '' && attachments.length === 0) return undefined
   return {
     id,
-    from: { id: from, ...(fullMessage.pushName && { name: fullMessage.pushName }) },
+    from: {
+      id: from,
+      ...(otherIds.length > 0 && { otherIds }),
+      ...(fullMessage.pushName && { name: fullMessage.pushName }),
+    },
     to: inGroup ? remoteJid : from,
     text,
     ...(inGroup && { group: 'group' as const, mentioned: isMentioned(content, me) }),

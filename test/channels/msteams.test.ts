@@ -7,6 +7,7 @@ import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { startGateway } from '../helpers.ts'
 import {
+  alice,
   appPassword,
   deliver,
   openTeams,
@@ -189,7 +190,7 @@ describe('a message', () => {
     expect(received).toEqual([
       {
         id: 'a:conversation/7',
-        from: { id: 'alice', name: 'Alice' },
+        from: { id: alice, otherIds: ['29:alice'], name: 'Alice' },
         to,
         text: 'hello',
         mentioned: false,
@@ -305,7 +306,7 @@ describe('refused credentials', () => {
 describe('the gateway', () => {
   const start = async () => {
     const { gateway, url, logged, post } = await startGateway({
-      channels: { msteams: { ...double.config, allowFrom: ['alice'] } },
+      channels: { msteams: { ...double.config, allowFrom: [`8:orgid:${alice.toUpperCase()}`] } },
       agents: { defaults: { heartbeat: { every: 0 } } },
     })
     await expect.poll(() => logged.some((line) => line.includes('channel connected'))).toBe(true)

@@ -210,7 +210,7 @@ describe('what is received', () => {
     const [message] = await received.count(1)
     expect(message).toEqual({
       id: expect.stringMatching(/^00000000-0000-4000-8000-000000000002:\d+$/),
-      from: { id: '+15551112222', name: 'Ann' },
+      from: { id: '+15551112222', otherIds: ['00000000-0000-4000-8000-000000000002'], name: 'Ann' },
       to: '+15551112222',
       text: 'Hello?',
     })

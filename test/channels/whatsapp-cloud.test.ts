@@ -145,6 +145,25 @@ describe('the webhook of the Cloud API', () => {
   })
 })
 
+it.each(['15551112222', '+1 555 111-2222', '15551112222@s.whatsapp.net'])(
+  'a sender whom allowFrom lists as %s is answered',
+  async (sender) => {
+    const cloud = await openWhatsappCloud()
+    onTestFinished(() => cloud.close())
+    const running = await startGateway({
+      agents: { defaults: { heartbeat: { every: 0 } } },
+      channels: { whatsapp: { ...cloud.config, allowFrom: [sender] } },
+    })
+    cloud.connect(async ({ method, headers, body }) => {
+      const init = { method, headers: headers as Record<string, string>, body: new Uint8Array(body) }
+      return { status: (await fetch(`${running.url}/channels/whatsapp`, init)).status }
+    })
+    await cloud.say('hello')
+    await cloud.until(() => cloud.messages.length > 0)
+    expect(cloud.messages).toMatchObject([{ to }])
+  },
+)
+
 describe('a message that WhatsApp accepts and then cannot deliver', () => {
   async function start() {
     const cloud = await openWhatsappCloud()

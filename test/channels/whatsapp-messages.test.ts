@@ -169,6 +169,8 @@ describe('receiving', () => {
     await settled()
     expect(inbox.map(({ from }) => from.id)).toEqual(['915553334444@lid', to, to])
     expect(inbox.map((message) => message.to)).toEqual(['915553334444@lid', to, to])
+    const lid = `9${to.slice(1)}@lid`
+    expect(inbox.map(({ from }) => from.otherIds)).toEqual([undefined, [lid], [lid]])
   })
 
   it('can answer a sender whose number is unknown', async () => {

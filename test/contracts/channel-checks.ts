@@ -201,14 +201,14 @@ function expectNoSecrets({ secrets }: PlayedGateway, text: string) {
   for (const secret of secrets) expect(text).not.toContain(secret)
 }
 
-async function receivesAndReplies<Config>({ platform, gateway, texts }: Scene<Config>) {
+async function receivesAndReplies<Config>({ channel, platform, gateway, texts }: Scene<Config>) {
   if (!platform.say) return
   await platform.say('first')
   await platform.say('second')
   const [first, second] = [await gateway.next(), await gateway.next()]
   expect([first.text, second.text]).toEqual(['first', 'second'])
   expect(first.id).not.toBe(second.id)
-  expect(first.from.id).not.toBe('')
+  expectKnownId(channel, 'sender', first.from.id)
   expect(first.group).toBeUndefined()
   const { to, threadId, route } = first
   const reply = {
@@ -221,7 +221,7 @@ async function receivesAndReplies<Config>({ platform, gateway, texts }: Scene<Co
   expect(await texts()).toEqual(['hello'])
 }
 
-async function marksGroups<Config>({ platform, gateway }: Scene<Config>) {
+async function marksGroups<Config>({ channel, platform, gateway }: Scene<Config>) {
   if (!platform.sayInGroup) return
   await platform.sayInGroup('hello all', { mentioned: false })
   await platform.sayInGroup('hello you', { mentioned: true })
@@ -230,6 +230,14 @@ async function marksGroups<Config>({ platform, gateway }: Scene<Config>) {
   expect([all.mentioned ?? false, you.mentioned]).toEqual([false, true])
   expect([all.group, you.group]).not.toContain(undefined)
   expect(all.to).toBe(you.to)
+  expectKnownId(channel, 'group', you.to)
+}
+
+/** The operator can list the id, in the form in which messages have it. */
+function expectKnownId<Config>(channel: Channel<Config>, kind: 'sender' | 'group', id: string) {
+  expect(id.trim()).not.toBe('')
+  expect(channel.normalizeId?.(id) ?? id).toBe(id)
+  expect(channel[kind] === undefined || compileCheck(channel[kind]).fits(id), `${kind} must allow "${id}"`).toBe(true)
 }
 
 async function handsOverFiles<Config>({ platform, gateway }: Scene<Config>) {

@@ -11,6 +11,8 @@ import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
 export const appId = '11111111-1111-4111-8111-111111111111'
 export const appPassword = 'canary-app-password'
 export const tenantId = '22222222-2222-4222-8222-222222222222'
+/** The object ID of a person. */
+export const alice = '44444444-4444-4444-8444-444444444444'
 const botId = `28:${appId}`
 
 export interface PostedActivity {
@@ -140,7 +142,7 @@ export async function openTeams(): Promise<TeamsDouble> {
       id: `${++count}`,
       serviceUrl,
       channelId: 'msteams',
-      from: { id: '29:alice', name: 'Alice', aadObjectId: 'alice' },
+      from: { id: '29:alice', name: 'Alice', aadObjectId: alice },
       recipient: { id: botId, name: 'Bot' },
       conversation: { id: 'a:conversation', conversationType: 'personal', tenantId },
       channelData: { tenant: { id: tenantId } },
