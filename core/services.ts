@@ -8,6 +8,7 @@ import { createMeters, type Meters } from './control/metrics/meters.ts'
 import { createLogStream, type LogStream } from './control/ws/log-stream.ts'
 import { socketPath } from './control/ws/socket.ts'
 import { type Connections, createConnections } from './delivery/connections/connections.ts'
+import { createDownloads, type Downloads } from './delivery/inbound/downloads.ts'
 import type { Receive } from './delivery/inbound/inbound.ts'
 import { createFailureEvents } from './delivery/outbox/failure-event.ts'
 import { createLogins, type Logins } from './delivery/connections/login.ts'
@@ -100,6 +101,7 @@ export interface Services {
     outbox: Outbox
     replyRoutes: ReplyRoutes
     pairing: Pairing
+    downloads: Downloads
   }
   hooks: { requestLog: RequestLog; secretUse: SecretUse; jobs: Jobs }
   http: {
@@ -216,7 +218,15 @@ export function openServices(options: ServiceOptions): Services {
       leadership: createLeadership({ events, createLease, replicas, isShared, log: logs.logFor('agents') }),
       replyStreams: createReplyStreams(),
     },
-    delivery: { connections, logins, loginTools, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
+    delivery: {
+      connections,
+      logins,
+      loginTools,
+      outbox,
+      replyRoutes: createReplyRoutes({ store }),
+      pairing,
+      downloads: createDownloads(),
+    },
     hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }), jobs },
     http: {
       listener: createHttpListener({ log: logs.logFor('http'), socketPath }),

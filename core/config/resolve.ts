@@ -1,5 +1,6 @@
 // Checks a document and resolves it to a configuration, or reports all of its problems.
 import { dotted, type JsonSchema, listProblems, type Problem, unknownKey } from '../typebox.ts'
+import { normalizeSections } from './channels/ids.ts'
 import { nameSections } from './channels/sections.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
@@ -46,7 +47,7 @@ export function resolveConfig(written: ConfigDocument, extensions: ConfigurableE
   ]
   if (problems.length > 0) throw new ConfigError(file, place(problems))
   const warnings = place([...findings, ...readableSecretWarnings(document, config, schema)])
-  return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings, place }
+  return { config: resolvePaths(normalized(config, extensions), schema, dir), schema, file, dir, warnings, place }
 }
 
 function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
@@ -143,8 +144,12 @@ function readableSecretWarnings(
 const hasPassword = (url: string): boolean => /\/\/[^/@]*:[^/]*@|[?&]password=/.test(url)
 
 /** Normalizes values that can be written in several ways. */
-function normalized(config: Config): Config {
+function normalized(config: Config, { channels }: Pick<ConfigurableExtensions, 'channels'>): Config {
   const { token, ...hooks } = config.hooks
   const path = normalizeHooksPath(hooks.path)
-  return { ...config, hooks: token === undefined ? { ...hooks, path } : { ...hooks, path, token: token.trim() } }
+  return {
+    ...config,
+    hooks: token === undefined ? { ...hooks, path } : { ...hooks, path, token: token.trim() },
+    channels: normalizeSections(config.channels, channels),
+  }
 }

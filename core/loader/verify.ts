@@ -159,7 +159,9 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
 
 function* channelFaults(channel: Fields, compile: boolean): Generator<string | undefined> {
   yield limitsFault(channel['limits'] as Fields)
-  for (const field of ['login', 'logout', 'packages'])
+  for (const field of ['sender', 'group'])
+    if (channel[field] !== undefined) yield fieldFault(field, 'schema', { value: channel[field], compile })
+  for (const field of ['login', 'logout', 'normalizeId', 'packages'])
     if (channel[field] !== undefined) yield fieldFault(field, 'function', { value: channel[field], compile })
 }
 
