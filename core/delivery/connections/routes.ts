@@ -126,7 +126,7 @@ function readPlatformRequest({ raw, query, rawBody }: FastifyRequest): PlatformR
 function judge({ client: { key } }: FastifyRequest, status: number, throttle: Throttle): void {
   const isRefused = status === 401 || status === 403
   if (!isRefused && throttle.isEmpty()) return
-  if (!isRefused) return void throttle.clear(key)
+  if (!isRefused) return throttle.clear(key)
   const seconds = throttle.lockoutSeconds(key)
   if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
   throttle.recordFailure(key)
