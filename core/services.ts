@@ -37,7 +37,8 @@ import { createOwnedLease, createSharedLeases } from './store/held-lease.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { NewEvent, Store } from './store/store.ts'
-import type { Replicas } from './store/replicas.ts'
+import type { Replicas, Topic } from './store/replicas.ts'
+import { Type } from './typebox.ts'
 import { readWorkspaceFile } from './tools/workspace.ts'
 
 /** The environment in which the process was started. */
@@ -242,21 +243,18 @@ export function openServices(options: ServiceOptions): Services {
   }
 }
 
-/** Counts the failures that other gateways on the same store report, too. */
+/**
+ * Counts the failures that other gateways on the same store report, too. A lockout ends in each gateway by itself: no
+ * message lifts it.
+ */
 function shareThrottle(name: string, throttle: Throttle, replicas: Replicas): Throttle {
-  const [failed, cleared] = [`${name} failure`, `${name} cleared`]
-  replicas.subscribe(failed, (key) => throttle.recordFailure(key as string))
-  replicas.subscribe(cleared, (key) => void throttle.clear(key as string))
+  const failed = { name: `${name} failure`, item: Type.String() } satisfies Topic
+  replicas.subscribe(failed, throttle.recordFailure)
   return {
     ...throttle,
     recordFailure: (key) => {
       throttle.recordFailure(key)
       replicas.publish(failed, key)
-    },
-    clear: (key) => {
-      const hadFailures = throttle.clear(key)
-      if (hadFailures) replicas.publish(cleared, key)
-      return hadFailures
     },
   }
 }

@@ -9,7 +9,7 @@ import { newEvent, newSchedule } from '../contracts/store-samples.ts'
 import { closeAtEnd, share } from '../share.ts'
 import { silent } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
-import { createDatabase, query, startPostgres } from '../postgres.ts'
+import { channelOf, createDatabase, createStranger, query, startPostgres } from '../postgres.ts'
 
 let database: Awaited<ReturnType<typeof createDatabase>>
 beforeAll(async () => {
@@ -132,6 +132,43 @@ describe('two gateways on one database', () => {
     })
     await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(1)
     expect(await model.prompt(0)).toContain('The disk is full.')
+  })
+})
+
+describe('a role that may only connect to the database', () => {
+  it('ends no gateway, locks out nobody and lifts no lockout', async () => {
+    const limit = {
+      gateway: { trustedProxies: ['127.0.0.1'] },
+      hooks: { rateLimit: { maxAttempts: 3, windowMs: 60_000, lockoutMs: 60_000 } },
+    }
+    const [one, other] = await Promise.all([start(limit), start(limit)])
+    const gateways = [one, other]
+    const fail = async (gateway: RunningGateway, address: string) => {
+      const headers = { authorization: 'Bearer wrong-token', 'x-forwarded-for': address }
+      return (await gateway.post('/hooks/wake', { text: 'x' }, headers)).status
+    }
+    const stranger = await createStranger(database.url)
+    onTestFinished(stranger.remove)
+    const channel = await channelOf(database.url)
+    const notify = async (...payloads: unknown[]) => {
+      for (const payload of payloads) await query(stranger.url, 'SELECT pg_notify($1, $2)', [channel, payload])
+    }
+    const messages = (topic: string, item: unknown) => JSON.stringify([{ topic, item }])
+    const countIgnored = ({ logged }: RunningGateway) =>
+      logged.filter((line) => line.includes('ignored a message')).length
+    await notify('not JSON', '', 'null', '{}', '[null]', '[[]]', messages('presence', null), messages('wake', null))
+    for (let n = 0; n < 9; n++) await notify(messages('hooks failure', '10.0.0.1'))
+    for (const gateway of gateways) await expect.poll(() => countIgnored(gateway)).toBe(1)
+    expect(await fail(one, '10.0.0.1')).toBe(401)
+
+    for (let n = 0; n < 3; n++) expect(await fail(one, '10.0.0.2')).toBe(401)
+    await expect.poll(() => fail(other, '10.0.0.2')).toBe(429)
+    await notify(messages('hooks cleared', '10.0.0.2'))
+    for (let n = 0; n < 3; n++) expect(await fail(one, '10.0.0.3')).toBe(401)
+    // Messages arrive in order, so the forged one has arrived by now.
+    await expect.poll(() => fail(other, '10.0.0.3')).toBe(429)
+    for (const gateway of gateways) expect(await fail(gateway, '10.0.0.2')).toBe(429)
+    expect(gateways.map(countIgnored)).toEqual([1, 1])
   })
 })
 

@@ -4,7 +4,7 @@ import { describeError, describeThrown } from '../../errors.ts'
 import { createExtensionLog } from '../../loader/extension-log.ts'
 import type { Log } from '../../plugin.ts'
 import { createPoller } from '../../store/poller.ts'
-import type { Replicas } from '../../store/replicas.ts'
+import { catchUp, type Replicas } from '../../store/replicas.ts'
 import { workTopics } from '../../store/work-messages.ts'
 import { retryUntilStored } from '../../store/retry-until-stored.ts'
 import type { AccountRef, DeliveryEnd, NewEvent, Store, StoredDelivery } from '../../store/store.ts'
@@ -186,7 +186,7 @@ export function createOutbox({
   /** Sends what other gateways have stored, and what they have left behind. */
   const shareWith = (others: Replicas): void => {
     others.subscribe(workTopics.outbox, poller.notify)
-    others.subscribe('catch-up', poller.notify)
+    others.subscribe(catchUp, poller.notify)
     // An outage is logged by the poller.
     recovery = setInterval(() => void recoverExpired().then(poller.notify, () => undefined), recoverEveryMs).unref()
   }

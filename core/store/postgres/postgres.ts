@@ -4,6 +4,7 @@ import type { Log } from '../../plugin.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome } from '../group-commit.ts'
 import type { StoreCall } from '../operations/operations.ts'
+import { readSecret } from '../operations/state.ts'
 import { createStoreCalls } from '../store-calls.ts'
 import type { OpeningStore } from '../store.ts'
 import { assertUsable } from './copy-lock.ts'
@@ -12,6 +13,7 @@ import { createGroups, laneOf } from './groups.ts'
 import { createFindInsert, integerColumnsSql } from './inserts.ts'
 import { createLeaseClock } from './lease-clock.ts'
 import { migrateDatabase } from './migrate.ts'
+import { createMessageSeal } from './message-seal.ts'
 import { createMessages } from './messages.ts'
 import { explainRefusal } from './refusal.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
@@ -63,12 +65,13 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   }
 
   async function prepare(database: Database): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
-    const storeId = await migrateOn(database)
+    const { storeId, secret } = await migrateOn(database)
     const clock = createLeaseClock(database)
     await clock.measure()
     // A measurement that fails is repeated. Until then, the clock goes on from the last one.
     const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
-    messages.open(database.connect, `svc_gateway_${storeId}`)
+    const channel = `svc_gateway_messages_${storeId}`
+    messages.open({ connect: database.connect, channel, seal: createMessageSeal({ secret, channel, now: clock.now }) })
     const integerColumns = await database.query<{ name: string }>(integerColumnsSql)
     const findInsert = createFindInsert(new Set(integerColumns.map(({ name }) => name)))
     const commitGroup = createGroups(database, { storeId, findInsert })
@@ -100,10 +103,18 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   }
 }
 
-async function migrateOn(database: Database): Promise<number> {
+async function migrateOn(database: Database): Promise<{ storeId: number; secret: string }> {
   const client = await database.connect()
   try {
-    return await migrateDatabase({ client, tx: createTransaction(client, createTranslation()) }, assertUsable)
+    let secret = ''
+    const storeId = await migrateDatabase(
+      { client, tx: createTransaction(client, createTranslation()) },
+      async (tx, id) => {
+        await assertUsable(tx, id)
+        secret = await readSecret(tx)
+      },
+    )
+    return { storeId, secret }
   } finally {
     await client.end()
   }
