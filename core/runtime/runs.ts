@@ -34,6 +34,7 @@ export function buildRuns(
     policy,
     runTurn,
     replyStreams,
+    onModelAnswer: runs.resumeProvider,
     redact: services.redact,
     log,
   })

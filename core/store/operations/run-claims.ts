@@ -42,7 +42,7 @@ async function countRunning(tx: Transaction): Promise<number> {
 const maxRetryDelayMs = 7 * 24 * 60 * 60 * 1000
 
 const dueSql = `
-  UPDATE run SET not_before = NULL, aside = 0
+  UPDATE run SET not_before = NULL, retry_provider = NULL, aside = 0
   WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
 const nextRetrySql = `
   SELECT not_before AS "notBefore" FROM run
