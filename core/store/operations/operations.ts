@@ -28,8 +28,7 @@ import {
   retryDelivery,
 } from './outbox.ts'
 import { cancelQueuedRun, endRun } from './run-end.ts'
-import { advanceRetries } from './run-retries.ts'
-import { claimRuns, getNextRetryAt } from './run-claims.ts'
+import { advanceRetries, claimRuns, getNextRetryAt } from './run-claims.ts'
 import { recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { countQueuedRuns, getRun, listRuns, retryRun } from './runs.ts'
 import {
