@@ -8,6 +8,7 @@ const Text = Maybe(Type.String())
 /** Labels or annotations. Their values are texts; numbers and truth values are shown, too. */
 export const Labels = Maybe(Type.Record(Type.String(), Type.Unknown()))
 
+/** One alert. All of its fields may be missing. */
 export const Alert = Type.Object({
   status: Text,
   labels: Labels,
@@ -20,6 +21,7 @@ export const Alert = Type.Object({
   dashboardURL: Text,
   panelURL: Text,
 })
+/** One alert. All of its fields may be missing. */
 export type Alert = Static<typeof Alert>
 
 const mostAlerts = 20

@@ -1,6 +1,6 @@
 // Checks the declaration of an extension, and describes in one sentence what is wrong and how to fix it.
 import { actionFields } from '../action.ts'
-import { gatewayKeysOfChannel } from '../config/schema/extensions.ts'
+import { gatewayKeysOfChannel, gatewayKeysOfProvider } from '../config/schema/extensions.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
 import { firstLineOf } from '../errors.ts'
@@ -23,7 +23,7 @@ const needs: Record<Kind, Record<string, Need>> = {
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
   channel: { names: ['last', 'none'], settings: [...gatewayKeysOfChannel] },
   toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects', 'channels'], settings: [] },
-  provider: { names: [], settings: ['kind'] },
+  provider: { names: [], settings: [...gatewayKeysOfProvider] },
   preset: {
     names: [...actionFields.action.enum, ...Object.keys(HooksSection.properties)],
     settings: Object.keys(Mapping.properties),

@@ -35,6 +35,7 @@ export function buildRuns(
     policy,
     runTurn,
     replyStreams,
+    onModelAnswer: runs.resumeProvider,
     redact: services.redact,
     log,
   })

@@ -91,7 +91,7 @@ const asPendingDelivery = (delivery: NewDelivery, at: Timestamp): DeliveryChange
 function publishRuns(
   store: Store,
   { runs, events, outbox }: StoreChanges,
-): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'retryRun' | 'cancelQueuedRun'> {
+): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'advanceRetries' | 'retryRun' | 'cancelQueuedRun'> {
   const publishRun = createRereadPublisher(runs, async (id) => {
     const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
     return run && { run, deliveries }
@@ -118,6 +118,11 @@ function publishRuns(
       const isReleased = await store.releaseRun(run, retry)
       if (isReleased) await publishRun(run.id)
       return isReleased
+    },
+    advanceRetries: async (...call) => {
+      const ids = await store.advanceRetries(...call)
+      for (const id of ids) await publishRun(id)
+      return ids
     },
     retryRun: async (id, retry) => {
       const isRetried = await store.retryRun(id, retry)

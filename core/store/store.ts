@@ -91,6 +91,11 @@ export interface Store {
    * caller has 30 seconds to end the exhausted runs.
    */
   recoverExpiredRuns(at: Timestamp): Promise<{ queued: number; exhausted: StoredRun[] }>
+  /**
+   * Brings forward the oldest runs that wait to be retried because of this provider, one for each time, but no run to
+   * before its `earliestAt`. Returns their ids.
+   */
+  advanceRetries(provider: string, times: readonly Timestamp[]): Promise<string[]>
   /** The time of the first retry after a time. */
   getNextRetryAt(after: Timestamp): Promise<Timestamp | undefined>
   /** Cancels a run that has not started. @returns false when it has started or does not exist */

@@ -39,6 +39,29 @@ describe('two gateways on one database', () => {
     expect(await other.get(`/runs/${answers[1]?.body.runId}`)).toMatchObject({ status: 200 })
   })
 
+  it('try a run that waits for a provider when either of them gets an answer from it', async () => {
+    const own = await createDatabase(inject('postgresUrl'))
+    onTestFinished(own.remove)
+    const model = await startModel()
+    const retry = { initialDelaySeconds: 600, maxDelaySeconds: 600 }
+    const changes = {
+      storage: { url: own.url },
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry } },
+    }
+    const [one, other] = await Promise.all([start(changes), start(changes)])
+    const run = { message: 'Do it.', deliver: false, wakeMode: 'next-heartbeat' }
+    model.otherwise({ status: 500, headers: { 'retry-after-ms': '1' } })
+    const { runId } = (await one.post('/hooks/agent', run)).body
+    const record = async () => (await other.get(`/runs/${runId}`)).body
+    await expect.poll(async () => (await record()).nextAttemptAt).toBeDefined()
+    model.otherwise({ text: 'Seen.' })
+    // Only this gateway claims new runs from now on, and it does not know of the failure.
+    await one.gateway.close()
+    await other.post('/hooks/agent', run, { prefer: 'wait=20' })
+    await expect.poll(async () => (await record()).status, { timeout: 20_000 }).toBe('succeeded')
+  })
+
   it('accept a request with the same key once', async () => {
     const [one, other] = await Promise.all([start(), start()])
     const post = (gateway: RunningGateway) =>

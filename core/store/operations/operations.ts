@@ -28,7 +28,7 @@ import {
   retryDelivery,
 } from './outbox.ts'
 import { cancelQueuedRun, endRun } from './run-end.ts'
-import { claimRuns, getNextRetryAt } from './run-claims.ts'
+import { advanceRetries, claimRuns, getNextRetryAt } from './run-claims.ts'
 import { recoverExpiredRuns, releaseRun, releaseUnheldRuns, renewRun } from './run-leases.ts'
 import { countQueuedRuns, getRun, listRuns, retryRun } from './runs.ts'
 import {
@@ -63,6 +63,7 @@ export const writes = {
   endRun,
   releaseRun,
   releaseUnheldRuns,
+  advanceRetries,
   recoverExpiredRuns,
   cancelQueuedRun,
   retryRun,

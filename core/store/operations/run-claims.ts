@@ -1,4 +1,5 @@
-// Claims queued runs in the order of their sessions' lanes, and those whose retry is due.
+// Claims queued runs in the order of their sessions' lanes, and those whose retry is due. Brings retries forward.
+import type { RunResult } from '../run-spec.ts'
 import type { Store, StoredRun, Timestamp } from '../store.ts'
 import type { Transaction } from '../transaction.ts'
 import { type RunRow, runColumns, toRun } from './runs.ts'
@@ -42,7 +43,7 @@ async function countRunning(tx: Transaction): Promise<number> {
 const maxRetryDelayMs = 7 * 24 * 60 * 60 * 1000
 
 const dueSql = `
-  UPDATE run SET not_before = NULL, aside = 0
+  UPDATE run SET not_before = NULL, retry_provider = NULL, aside = 0
   WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
 const nextRetrySql = `
   SELECT not_before AS "notBefore" FROM run
@@ -51,6 +52,34 @@ const nextRetrySql = `
 export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
   const [row] = await tx.all<{ notBefore: Timestamp }>(nextRetrySql, after)
   return row?.notBefore
+}
+
+const waitingSql = `
+  SELECT id, result, not_before AS "notBefore" FROM run
+  WHERE status = 'queued' AND retry_provider = ? ORDER BY seq LIMIT ?`
+// A run is brought forward once. After that it waits for its own time.
+const moveSql = 'UPDATE run SET not_before = ?, retry_provider = NULL, result = ? WHERE id = ?'
+
+interface WaitingRow {
+  id: string
+  result: string
+  notBefore: Timestamp
+}
+
+export async function advanceRetries(
+  tx: Transaction,
+  provider: string,
+  times: readonly Timestamp[],
+): Promise<string[]> {
+  const rows = await tx.all<WaitingRow>(waitingSql, provider, times.length)
+  for (const [index, { id, result, notBefore }] of rows.entries()) {
+    const stored = JSON.parse(result) as RunResult
+    const { earliestAt = notBefore } = stored.retry ?? {}
+    const nextAt = Math.min(notBefore, Math.max(earliestAt, times[index] ?? notBefore))
+    const moved = { ...stored, ...(stored.retry && { retry: { ...stored.retry, nextAt } }) }
+    await tx.run(moveSql, nextAt, JSON.stringify(moved), id)
+  }
+  return rows.map(({ id }) => id)
 }
 
 export async function claimRuns(

@@ -16,13 +16,14 @@ const releaseSql = `
 
 const retrySql = `
   UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL,
-    not_before = ?, aside = ?, result = ?
+    not_before = ?, retry_provider = ?, aside = ?, result = ?
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
 export async function releaseRun(tx: Transaction, { id, fencingToken }: RunRef, retry?: RunRetry): Promise<boolean> {
   if (!retry) return (await tx.run(releaseSql, id, fencingToken)) === 1
-  const { notBefore, aside, result } = retry
-  return (await tx.run(retrySql, notBefore, Number(aside), JSON.stringify(result), id, fencingToken)) === 1
+  const { notBefore, provider, aside, result } = retry
+  const values = [notBefore, provider, Number(aside), JSON.stringify(result)]
+  return (await tx.run(retrySql, ...values, id, fencingToken)) === 1
 }
 
 const releaseUnheldSql = `

@@ -44,6 +44,8 @@ export interface ListedRun extends Omit<StoredRun, 'spec'> {
 /** Returns a run to the queue after its model failed for a transient reason. */
 export interface RunRetry {
   notBefore: Timestamp
+  /** The provider whose model failed. */
+  provider: string
   /** True: later runs of its session may start before it. */
   aside: boolean
   result: RunResult
