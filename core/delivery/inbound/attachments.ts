@@ -80,7 +80,8 @@ function safeName(name: string): string {
     .replace(/^.*[/\\]/s, '')
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
     .replaceAll(/\.{2,}/g, '.')
-    .replaceAll(/^[.-]+|-+(?=\.|$)/g, '')
+    .replaceAll(/-{2,}/g, '-')
+    .replaceAll(/^[.-]+|-(?=\.|$)/g, '')
   const characters = [...plain]
   const [stem, extension] = [characters.slice(0, 48), [...extname(plain)].slice(0, 12)]
   return (characters.length <= 60 ? plain : stem.join('') + extension.join('')) || 'file'
