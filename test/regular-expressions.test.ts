@@ -82,7 +82,7 @@ describe('regular expressions', () => {
 
   it.each(Object.entries(allowed))('that are allowed are still in %s', (path, patterns) => {
     const literals = literalsOf(readFileSync(join(root, path), 'utf8'))
-    const slow = literals.filter((literal) => faultsOf(literal).length > 0).map(({ pattern }) => pattern)
-    expect(patterns.filter((pattern) => !slow.includes(pattern))).toEqual([])
+    const slow = new Set(literals.flatMap((literal) => (faultsOf(literal).length > 0 ? literal.pattern : [])))
+    expect(patterns.filter((pattern) => !slow.has(pattern))).toEqual([])
   })
 })
