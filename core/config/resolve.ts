@@ -31,6 +31,16 @@ type PlacedFinding = Finding & { line?: number }
 
 /** Checks a document against the schemas of the loaded extensions. @throws {ConfigError} with all problems. */
 export function resolveConfig(written: ConfigDocument, extensions: ConfigurableExtensions): ResolvedConfig {
+  const { problems, resolved } = examineConfig(written, extensions)
+  if (problems.length > 0) throw new ConfigError(written.file, problems)
+  return resolved
+}
+
+/** Returns all problems of a document, and the configuration without the invalid values. */
+export function examineConfig(
+  written: ConfigDocument,
+  extensions: ConfigurableExtensions,
+): { problems: ConfigProblem[]; resolved: ResolvedConfig } {
   const { file, dir, env } = written
   const { named: document, asWritten } = nameSections(written, extensions.channels)
   const place: ResolvedConfig['place'] = (findings) => placeInFile(findings, { document: written, asWritten })
@@ -41,6 +51,7 @@ export function resolveConfig(written: ConfigDocument, extensions: ConfigurableE
   const config = fillDefaults(schema, without(filled, schemaProblems)) as Config
   const findings = checkRules({ config, extensions, env, dir })
   const valueProblems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...schemaProblems]
+<<<<<<< HEAD
   const problems = [
     ...firstOfEachKey(valueProblems),
     ...findings.filter((finding) => !finding.warning && !valueProblems.some((one) => isSameKey(one, finding))),
@@ -48,6 +59,15 @@ export function resolveConfig(written: ConfigDocument, extensions: ConfigurableE
   if (problems.length > 0) throw new ConfigError(file, place(problems))
   const warnings = place([...findings, ...readableSecretWarnings(document, config, schema)])
   return { config: resolvePaths(normalized(config, extensions), schema, dir), schema, file, dir, warnings, place }
+=======
+  const ofValidKeys = [...findings, ...readableSecretWarnings(document, config, schema)].filter(
+    (finding) => !valueProblems.some((one) => isSameKey(one, finding)),
+  )
+  const problems = place([...firstOfEachKey(valueProblems), ...ofValidKeys.filter(({ warning }) => !warning)])
+  const warnings = place(ofValidKeys.filter(({ warning }) => warning))
+  const resolved = { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings, place }
+  return { problems, resolved }
+>>>>>>> w/d
 }
 
 function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {

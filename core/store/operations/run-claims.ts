@@ -57,7 +57,7 @@ export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise
 const waitingSql = `
   SELECT id, result, not_before AS "notBefore" FROM run
   WHERE status = 'queued' AND retry_provider = ? ORDER BY seq LIMIT ?`
-// A run is brought forward once. After that it waits for its own time.
+// A run is brought forward once after each failure.
 const moveSql = 'UPDATE run SET not_before = ?, retry_provider = NULL, result = ? WHERE id = ?'
 
 interface WaitingRow {
