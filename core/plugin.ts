@@ -443,6 +443,18 @@ export interface SampleSeed {
   now: string
 }
 
+/**
+ * Identifies a webhook of a service that sends no id. It is a retry if the latest accepted webhook of its subject has
+ * the same content and came less than four minutes before. Anything else is new: the same state after another one, and
+ * a reminder hours later.
+ */
+export interface RepeatKey {
+  /** What the webhook is about, such as a group of alerts or a monitor. */
+  subject: string
+  /** What it says. It is the same in each retry; the payload as JSON, for example. */
+  content: string
+}
+
 /** A ready-made mapping for the webhooks of one service. Its name in `hooks.presets` enables it. */
 export interface Preset<Payload = unknown, Config = unknown> {
   readonly kind: 'preset'
@@ -460,10 +472,10 @@ export interface Preset<Payload = unknown, Config = unknown> {
   /** Schema of the preset's settings in `hooks.<name>`. Absent: it has none. */
   config?: JsonSchema
   /**
-   * The service's id of this webhook, the same in each retry. The gateway accepts one request per id, whatever else
-   * differs.
+   * The service's id of this webhook, the same in each retry. The gateway accepts one request per id in 24 hours,
+   * whatever else differs. Do not make it of what a later webhook may repeat, such as a state: return a `RepeatKey`.
    */
-  deliveryId?(request: PresetRequest<Payload, Config>): string | undefined
+  deliveryId?(request: PresetRequest<Payload, Config>): string | RepeatKey | undefined
   /**
    * Turns a request into actions, as a transform does: an object overrides fields of `mapping`, a list makes several
    * actions, `null` skips the request. It must be pure: the same request gives the same result. A `sessionKey` must

@@ -1,6 +1,7 @@
 // Checks the fields that a mapping produced against the schema of their endpoint, and plans the resulting actions.
 import { actionFields, type ActionOverrides } from '../action.ts'
 import { GatewayError } from '../errors.ts'
+import { shortenSessionKey } from '../sessions/keys.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
 import { type createAgentBody, trimNames, WakeBody } from './schemas.ts'
 import type { AgentWork, Plan, Planner, Source, WakeWork } from './dispatch.ts'
@@ -24,8 +25,17 @@ export function createActionReader(agentBody: ReturnType<typeof createAgentBody>
   const agent = lazily(() => compileCheck(Type.Object({ ...agentBody.properties, accountId, threadId })))
   return ({ action = 'agent', text, idempotencyKey: _key, ...body }) => {
     trimNames(body)
+    shortenKeys(body)
     if (action === 'wake') return { action, body: checked(wake(), wakeFields(text, body)) as WakeWork }
     return { action, body: checked(agent(), body) as AgentWork }
+  }
+}
+
+/** A key of which nothing is left is not set. */
+function shortenKeys(body: MappedFields): void {
+  for (const name of ['sessionKey', 'operatorKey'] as const) {
+    const key = body[name]
+    if (key !== undefined) body[name] = shortenSessionKey(key) || undefined
   }
 }
 

@@ -5,7 +5,7 @@ import { headerReader } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { parseWebhookBody, type WebhookBody } from '../http/webhook-body.ts'
-import type { Log } from '../plugin.ts'
+import type { Log, RepeatKey } from '../plugin.ts'
 import type { Authentication } from '../store/store.ts'
 import type { ServiceReply, SignedRequest, Verifier } from './auth/verifier.ts'
 import { type Dispatch, mappingSource } from './dispatch.ts'
@@ -148,7 +148,7 @@ function signedIdOf(
   credential: Credential | undefined,
   mapping: Mapping,
   { request, mapped }: { request: FastifyRequest; mapped: MappedRequest },
-): string | undefined {
+): string | RepeatKey | undefined {
   if (credential?.id !== undefined) return credential.id
   const competes = request.headers['idempotency-key'] !== undefined
   return competes && credential?.verifier?.signsBody ? mapping.idInBody(mapped) : undefined

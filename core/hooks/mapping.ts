@@ -4,7 +4,7 @@ import { compilePath, compileTemplate, isTemplate, type TemplateScope } from '..
 import type { MappingConfig } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import { isInputError } from '../input-error.ts'
-import type { Log, Preset } from '../plugin.ts'
+import type { Log, Preset, RepeatKey } from '../plugin.ts'
 import type { TransformHandle } from '../sandbox/sandbox.ts'
 import type { TransformState } from '../sandbox/transform.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
@@ -24,7 +24,7 @@ import type { Verifier } from './auth/verifier.ts'
 export interface ResolvedActions {
   actions: readonly Action[]
   /** The id that the sender gave the request, from the transform, the template of the mapping or the preset. */
-  providerId?: string | undefined
+  providerId?: string | RepeatKey | undefined
   /** The rule of the key `skip` that holds. There are no actions then. */
   skippedBy?: SkippedBy | undefined
 }
@@ -56,7 +56,7 @@ export interface Mapping {
   checkRate: CheckRate | undefined
   resolveActions(request: MappedRequest): Promise<ResolvedActions>
   /** The id of the request, read from its body alone. */
-  idInBody(request: MappedRequest): string | undefined
+  idInBody(request: MappedRequest): string | RepeatKey | undefined
 }
 
 export interface MappingSeed {
@@ -96,7 +96,7 @@ export function createMapping(
   const matches = compileConditions(config.match ?? {})
   const read = createFieldParser(config.jsonFields)
   const findSkip = compileSkip(config.skip)
-  const idOf = (request: MappedRequest): string | undefined =>
+  const idOf = (request: MappedRequest): string | RepeatKey | undefined =>
     notBlankOf(idTemplate?.(request)) ?? preset?.deliveryId(request)
 
   return {
@@ -249,9 +249,10 @@ function createPresetReader(preset: Preset, config: Record<string, unknown>) {
       if (problem !== undefined) throw new GatewayError('invalid_request', `${problem}.`)
       return withFixedKeys(callPreset(() => preset.toAction?.({ ...request, payload, config })))
     },
-    deliveryId(request: MappedRequest): string | undefined {
+    deliveryId(request: MappedRequest): string | RepeatKey | undefined {
       const { payload } = read(request.payload)
-      return notBlankOf(callPreset(() => preset.deliveryId?.({ ...request, payload, config })))
+      const id = callPreset(() => preset.deliveryId?.({ ...request, payload, config }))
+      return typeof id === 'string' ? notBlankOf(id) : id
     },
   }
 }

@@ -1,5 +1,6 @@
 // The kit: what extensions share, imported from `svc-gateway/kit`. It is no part of the contract: an extension can do
 // without it.
+export { Alert, countAlerts, labelOf, Labels, listAlerts } from './alerts.ts'
 export { type EventText, eventMessage } from './event-message.ts'
 export { plain, refName, shortHash } from './git.ts'
 export { entryOf, Maybe } from './payload.ts'

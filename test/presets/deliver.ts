@@ -11,6 +11,8 @@ export type Judged = ActionOverrides[] | 'skipped' | { refused: string }
 export interface LoadedPreset {
   preset: Preset
   judge(payload: unknown, headers?: Record<string, string>): Judged
+  /** The delivery id of a payload that is not refused. */
+  idOf(payload: unknown, headers?: Record<string, string>): ReturnType<NonNullable<Preset['deliveryId']>>
 }
 
 /** Loads the built-in presets, and those of plugins in a folder. */
@@ -20,20 +22,24 @@ export async function loadPresets({ plugins = [] as string[], dir = import.meta.
   const { presets, problems, close } = await loadExtensions({ plugins, dir, log: createTestContext().log })
   close()
   if (problems.length > 0) throw new Error(problems.join('\n'))
-  return new Map([...presets].map(([name, preset]) => [name, { preset, judge: judgeWith(preset) }]))
+  return new Map([...presets].map(([name, preset]) => [name, openPreset(preset)]))
 }
 
-function judgeWith(preset: Preset): LoadedPreset['judge'] {
+function openPreset(preset: Preset): LoadedPreset {
   const read = createPayloadReader(preset.payload)
-  return (received, headers = {}) => {
-    const { payload, problem } = read(received)
-    if (problem !== undefined) return { refused: problem }
-    try {
-      const action = preset.toAction?.({ payload, headers, config: {} })
-      return action === null ? 'skipped' : [action ?? {}].flat()
-    } catch (error) {
-      if (isInputError(error)) return { refused: error.message }
-      throw error
-    }
+  return {
+    preset,
+    judge(received, headers = {}) {
+      const { payload, problem } = read(received)
+      if (problem !== undefined) return { refused: problem }
+      try {
+        const action = preset.toAction?.({ payload, headers, config: {} })
+        return action === null ? 'skipped' : [action ?? {}].flat()
+      } catch (error) {
+        if (isInputError(error)) return { refused: error.message }
+        throw error
+      }
+    },
+    idOf: (received, headers = {}) => preset.deliveryId?.({ payload: read(received).payload, headers, config: {} }),
   }
 }

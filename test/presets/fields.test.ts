@@ -27,7 +27,7 @@ const longestMessage = 16_000
 const longestMessages = 32_000
 const longestKey = 512
 
-describe.each([...presets])('the preset %s', async (name, { preset, judge }) => {
+describe.each([...presets])('the preset %s', async (name, { preset, judge, idOf }) => {
   const schema = preset.payload as Schema
   const own = (await preset.samples?.({ id: 'e0c1a8f2', now: '2030-01-31T09:00:00Z' })) ?? []
   const samples: Sample[] = [
@@ -66,7 +66,7 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge }) => 
       'a session key is too long': keys.some(({ length }) => length > longestKey),
       'a session key has hidden characters': keys.some((key) => /[\n\t]/.test(key) || hidden.test(key)),
     }
-    preset.deliveryId?.({ payload, headers, config: {} })
+    idOf(payload, headers)
     return Object.entries(faults).flatMap(([fault, isTrue]) => (isTrue ? [fault] : []))
   }
 
@@ -139,7 +139,20 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge }) => 
 /** Fields without which a payload is refused, which its schema cannot say: one of several, or only in some events. */
 const needed: Readonly<Record<string, readonly string[]>> = {
   gitlab: ['object_kind', 'event_name'],
+  grafana: ['title'],
+  'home-assistant': ['message', 'entity_id'],
   linear: ['data'],
+  sentry: ['data', 'data.issue', 'data.event', 'data.error', 'data.metric_alert', 'event', 'url'],
+  uptimerobot: [
+    'monitorID',
+    'monitorURL',
+    'monitor_url',
+    'monitorFriendlyName',
+    'monitor_friendly_name',
+    'alertType',
+    'alertTypeFriendlyName',
+    'alert_type_friendly_name',
+  ],
 }
 
 interface Field extends Sample {

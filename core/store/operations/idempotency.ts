@@ -12,14 +12,15 @@ const claimSql = `
   ON CONFLICT (scope, key) DO UPDATE SET
     body_hash = excluded.body_hash, expires_at = excluded.expires_at, reply = excluded.reply
   WHERE idempotency.expires_at <= ?`
+const claimLatestSql = `${claimSql} OR idempotency.body_hash <> excluded.body_hash`
 
 /** @returns false when the key is in use */
 export async function claimKey(
   tx: Transaction,
-  { scope, key, bodyHash, expiresAt, reply }: Idempotency,
+  { scope, key, bodyHash, latestOnly, expiresAt, reply }: Idempotency,
   at: Timestamp,
 ): Promise<boolean> {
-  return (await tx.run(claimSql, scope, key, bodyHash, expiresAt, reply, at)) === 1
+  return (await tx.run(latestOnly ? claimLatestSql : claimSql, scope, key, bodyHash, expiresAt, reply, at)) === 1
 }
 
 const hasSql = 'SELECT 1 FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?'

@@ -39,11 +39,17 @@ async function claimAll(
   findInsert: FindInsert,
 ): Promise<(AcceptResult | undefined)[]> {
   const claimed = await insertNewKeys(tx, commands, findInsert)
+  let latest: Promise<unknown> = Promise.resolve()
   return await settleAll(
     commands.map((command) => {
       if (!command) return undefined
       const { idempotency, ...others } = command
-      return claimAccept(tx, idempotency && claimed.has(idempotency) ? others : command)
+      const claim = () => claimAccept(tx, idempotency && claimed.has(idempotency) ? others : command)
+      if (!idempotency?.latestOnly) return claim()
+      // The next command may take over the key before this one has read its reply, so each waits for the one before.
+      const result = latest.then(claim)
+      latest = result.catch(() => undefined)
+      return result
     }),
   )
 }

@@ -8,11 +8,21 @@ import type { Firing } from './schedules.ts'
 import type { NewRoute } from './sessions.ts'
 import type { Timestamp } from './timestamp.ts'
 
+export interface Idempotency {
+  scope: string
+  key: string
+  bodyHash: string
+  /** True: a request with another body takes over the key, so that only the latest one counts. */
+  latestOnly?: boolean | undefined
+  expiresAt: Timestamp
+  reply: string
+}
+
 export interface AcceptCommand {
   at: Timestamp
   request?: NewRequest | undefined
   /** With a key, a second accept of the same scope and key changes nothing. */
-  idempotency?: { scope: string; key: string; bodyHash: string; expiresAt: Timestamp; reply: string } | undefined
+  idempotency?: Idempotency | undefined
   events?: readonly NewEvent[] | undefined
   runs?: readonly NewRun[] | undefined
   /** Where the latest message of this session came from. */
