@@ -51,23 +51,20 @@ export function examineConfig(
   const config = fillDefaults(schema, without(filled, schemaProblems)) as Config
   const findings = checkRules({ config, extensions, env, dir })
   const valueProblems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...schemaProblems]
-<<<<<<< HEAD
-  const problems = [
-    ...firstOfEachKey(valueProblems),
-    ...findings.filter((finding) => !finding.warning && !valueProblems.some((one) => isSameKey(one, finding))),
-  ]
-  if (problems.length > 0) throw new ConfigError(file, place(problems))
-  const warnings = place([...findings, ...readableSecretWarnings(document, config, schema)])
-  return { config: resolvePaths(normalized(config, extensions), schema, dir), schema, file, dir, warnings, place }
-=======
   const ofValidKeys = [...findings, ...readableSecretWarnings(document, config, schema)].filter(
     (finding) => !valueProblems.some((one) => isSameKey(one, finding)),
   )
   const problems = place([...firstOfEachKey(valueProblems), ...ofValidKeys.filter(({ warning }) => !warning)])
   const warnings = place(ofValidKeys.filter(({ warning }) => warning))
-  const resolved = { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings, place }
+  const resolved = {
+    config: resolvePaths(normalized(config, extensions), schema, dir),
+    schema,
+    file,
+    dir,
+    warnings,
+    place,
+  }
   return { problems, resolved }
->>>>>>> w/d
 }
 
 function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
