@@ -53,13 +53,15 @@ interface Watch {
 function watchStream(stream: ReadableStream<Part>, { silence, observer }: Watch): ReadableStream<Part> {
   const reader = stream.getReader()
   const readNext = async (): Promise<Part | undefined> => {
-    const { done, value } = await silence.wait(reader.read())
-    if (done) return undefined
-    // The library sends this part itself, before the model has sent anything.
-    if (value.type === 'stream-start') return value
-    silence.end()
-    observer.received()
-    return value.type === 'raw' ? await readNext() : value
+    for (;;) {
+      const { done, value } = await silence.wait(reader.read())
+      if (done) return undefined
+      // The library sends this part itself, before the model has sent anything.
+      if (value.type === 'stream-start') return value
+      silence.end()
+      observer.received()
+      if (value.type !== 'raw') return value
+    }
   }
   return new ReadableStream({
     pull: async (controller) => {
