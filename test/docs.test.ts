@@ -247,7 +247,7 @@ describe('links', () => {
 
 describe('the plugin contract', () => {
   it('has a doc comment on every export', () => {
-    const kit = ['event-message', 'git', 'payload', 'text'].map((name) => read(`core/kit/${name}.ts`))
+    const kit = ['event-message', 'fields', 'git', 'payload', 'text'].map((name) => read(`core/kit/${name}.ts`))
     const contract = [read('core/plugin.ts'), read('core/transform.ts'), read('core/tool-api.ts'), ...kit].join('')
     const exported = [...contract.matchAll(/(\*\/\n)?^export (?:interface|type|class|const|function) (\w+)/gm)]
     expect(exported.length).toBeGreaterThan(10)
