@@ -1,6 +1,7 @@
 // Lists the fields of a payload about which there is no sentence, and reads numbers that JSON may have rounded.
-import { line } from './text.ts'
+import { clip, line } from './text.ts'
 
+/** How `listFields` names and shows the fields of an object. */
 export interface FieldFormat {
   /** How a field is named. By default its path with dots. */
   labelOf?: (path: readonly string[]) => string
@@ -32,19 +33,34 @@ export function listFields(
 /** A text, number or truth value as one line; `undefined` for an object that has fields. */
 export function valueText(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null) return undefined
-  return typeof value === 'string' ? line(value) : (exactText(value) ?? '')
+  if (typeof value === 'number') return exactNumber(value) ?? '(a number that is too large to be read exactly)'
+  return typeof value === 'string' ? line(value) : typeof value === 'boolean' ? String(value) : ''
 }
 
-/**
- * A number or truth value as text. `undefined` for an integer above 2^53: JSON has rounded it, so it may be the id of
- * something else.
- */
-export function exactText(value: unknown): string | undefined {
-  if (typeof value === 'boolean') return String(value)
-  if (typeof value !== 'number') return undefined
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
-}
+/** A number as text; `undefined` for an integer above 2^53. JSON has rounded it, so an id may be another thing's. */
+export const exactNumber = (value: number): string | undefined =>
+  Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
 
 /** An id that is a text or a number, if it is known exactly, as one line of at most 200 characters. */
 export const exactId = (id: unknown): string | undefined =>
-  line(typeof id === 'string' ? id : typeof id === 'number' ? exactText(id) : undefined, 200) || undefined
+  line(typeof id === 'string' ? id : typeof id === 'number' ? exactNumber(id) : undefined, 200) || undefined
+
+/**
+ * Fields that somebody filled in, for the details and the text of a message: short answers are one line each, longer
+ * ones and those of several lines come below as text.
+ */
+export function listAnswers(answers: readonly (readonly [name: string, answer: string])[]) {
+  const isLong = (answer: string) => answer.length > 300 || /[\n\r\u0085\u2028\u2029]/.test(answer.trim())
+  const shown = answers.slice(0, mostFields)
+  const more = answers.length - shown.length
+  return {
+    details: [
+      ...shown.filter(([, answer]) => !isLong(answer)).map(([name, answer]) => `${line(name, 100)}: ${line(answer)}`),
+      ...(more > 0 ? [`… and ${more} more`] : []),
+    ],
+    text: shown
+      .filter(([, answer]) => isLong(answer))
+      .map(([name, answer]) => `${line(name, 100)}:\n${clip(answer)}`)
+      .join('\n\n'),
+  }
+}

@@ -2,7 +2,7 @@
 // without it.
 export { Alert, countAlerts, labelOf, Labels, listAlerts } from './alerts.ts'
 export { type EventText, eventMessage } from './event-message.ts'
-export { exactId, exactText, type FieldFormat, listFields, valueText } from './fields.ts'
+export { exactId, exactNumber, type FieldFormat, listAnswers, listFields, valueText } from './fields.ts'
 export { plain, refName, shortHash } from './git.ts'
 export { entryOf, Maybe } from './payload.ts'
 export { clip, line, lines, quote, words } from './text.ts'

@@ -1,5 +1,5 @@
 // The preset for CircleCI: workflows and jobs that failed; one session per branch.
-import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line, Maybe, quote, shortHash, words } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
@@ -61,27 +61,28 @@ const failures: Readonly<Record<string, string>> = {
 }
 
 function toAction({ payload }: PresetRequest<Payload>) {
-  const { type, workflow, job, project } = payload
+  const { type, workflow, project } = payload
   const ofJob = type === 'job-completed'
-  const failure = entryOf(failures, ofJob ? job?.status : workflow?.status)
+  const failure = entryOf(failures, ofJob ? payload.job?.status : workflow?.status)
   if (failure === undefined || (!ofJob && type !== 'workflow-completed')) return null
   const { ref, sha, title, author } = sourceOf(payload)
-  const commit = [sha?.slice(0, 7), title && `"${clip(title.split('\n', 1)[0], 200)}"`, author && `by ${author}`]
-  const message = lines(
-    `CircleCI: ${ofJob ? `${named('job', job?.name)} of ` : ''}${named('workflow', workflow?.name)} ${failure}` +
-      (ref ? ` on ${ref}` : '') +
-      placeOf(payload),
-    commit.some(Boolean) && `Commit: ${commit.filter(Boolean).join(' ')}`,
-    workflow?.url,
-  )
-  return { message, sessionKey: `hook:circleci:${project?.slug || 'project'}${ref ? `#${ref}` : ''}` }
+  const commit = words(shortHash(sha), quote(title?.split('\n', 1)[0], 200), author && `by ${line(author, 100)}`)
+  const job = ofJob && `${named('job', payload.job?.name)} of`
+  const message = eventMessage('CircleCI', {
+    head: words(job, named('workflow', workflow?.name), failure, ref && `on ${line(ref, 100)}`),
+    place: placeOf(payload),
+    details: [commit && `Commit: ${commit}`],
+    link: workflow?.url,
+  })
+  const branch = line(ref, 200)
+  return { message, sessionKey: `hook:circleci:${line(project?.slug, 200) || 'project'}${branch && `#${branch}`}` }
 }
 
-const named = (kind: string, name: string | null | undefined): string => (name ? `${kind} "${name}"` : `a ${kind}`)
+const named = (kind: string, name: string | null | undefined): string =>
+  name ? `${kind} ${quote(name, 100)}` : `a ${kind}`
 
 function placeOf({ organization, project }: Payload): string {
-  const path = [organization?.name, project?.name].filter(Boolean).join('/')
-  return path && ` in ${path}`
+  return [line(organization?.name, 100), line(project?.name, 100)].filter(Boolean).join('/')
 }
 
 function sourceOf({ pipeline }: Payload) {

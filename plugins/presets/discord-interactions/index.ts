@@ -1,5 +1,5 @@
 // The preset for Discord's interactions: slash commands, buttons, menus and forms; one session per channel or thread.
-import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line, listAnswers, Maybe, quote } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
@@ -50,11 +50,21 @@ export default definePreset<Payload>({
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
 
+interface EventParts {
+  head: string
+  details?: readonly string[]
+  answers?: readonly (readonly [name: string, answer: string])[]
+  text?: string | null | undefined
+}
+
 /** By the type of the interaction. Pings and text to complete are skipped. */
-const eventHandlers: Readonly<Record<string, (data: Data) => string[]>> = {
+const eventHandlers: Readonly<Record<string, (data: Data) => EventParts>> = {
   2: describeCommand,
   3: describeComponent,
-  5: (data) => [`sent ${data.custom_id ? `the form "${data.custom_id}"` : 'a form'}`, ...fieldsOf(data.components, 0)],
+  5: ({ custom_id: id, components }) => ({
+    head: id ? `sent the form ${quote(id, 100)}` : 'sent a form',
+    answers: fieldsOf(components, 0),
+  }),
 }
 
 function toAction({ payload }: PresetRequest<Payload>) {
@@ -62,35 +72,46 @@ function toAction({ payload }: PresetRequest<Payload>) {
   const describe = entryOf(eventHandlers, String(type))
   if (!describe) return null
   if (!data) throw new InputError('data is required; it contains the command or the component.')
-  const [head = '', ...details] = describe(data)
+  const { head, details = [], answers = [], text } = describe(data)
   const person = payload.member?.user ?? payload.user
-  const who = payload.member?.nick || person?.global_name || person?.username || 'Somebody'
-  const place = payload.channel?.name ? ` in #${payload.channel.name}` : ''
-  const text = lines(
-    `Discord: ${who} ${head}${place}`,
-    ...details,
-    channel && `https://discord.com/channels/${guild || '@me'}/${channel}${message?.id ? `/${message.id}` : ''}`,
-    message?.content && `\nThe message with the component:\n${clip(message.content)}`,
-  )
-  return { message: text, sessionKey: `hook:discord-interactions:${channel || person?.id || 'application'}` }
+  const who = [payload.member?.nick, person?.global_name, person?.username].map((name) => line(name, 100)).find(Boolean)
+  const written = listAnswers(answers)
+  const place = line(payload.channel?.name, 100)
+  const ids = [guild || '@me', channel, message?.id].filter(Boolean).map((id) => line(id, 100))
+  return {
+    message: eventMessage(
+      'Discord',
+      {
+        head: `${who ?? 'Somebody'} ${head}`,
+        place: place && `#${place}`,
+        details: [...details, ...written.details],
+        link: channel && `https://discord.com/channels/${ids.join('/')}`,
+        text: [written.text, text, message?.content && `The message with the component:\n${message.content}`]
+          .filter(Boolean)
+          .join('\n\n'),
+      },
+      12_000,
+    ),
+    sessionKey: `hook:discord-interactions:${line(channel || person?.id, 200) || 'application'}`,
+  }
 }
 
 // ── Commands ────────────────────────────────────────────────────────────────────────────────────
 
 /** A slash command, or a command in the menu of a user or of a message. */
-function describeCommand(data: Data): string[] {
+function describeCommand(data: Data): EventParts {
   const { name, type, target_id: target, resolved } = data
-  const command = name || 'a command'
-  if (type === 2) return [`used "${command}" on ${nameOf(target, data) ?? 'a user'}`]
+  const command = line(name, 100) || 'a command'
+  if (type === 2) return { head: `used "${command}" on ${nameOf(target, data) ?? 'a user'}` }
   if (type === 3) {
     const content = entryOf(resolved?.messages ?? {}, target)?.content
-    return [`used "${command}" on a message`, ...(content ? [clip(content)] : [])]
+    return { head: `used "${command}" on a message`, text: content }
   }
   const { path, values } = optionsOf(data.options, 0)
-  return [
-    ['used', `/${command}`, ...path].join(' '),
-    ...values.map(({ name, value }) => `- ${name}: ${nameOf(value, data) ?? clip(value)}`),
-  ]
+  return {
+    head: ['used', `/${command}`, ...path.map((part) => line(part, 50))].join(' '),
+    answers: values.map(({ name, value }) => [`- ${name}`, nameOf(value, data) ?? value]),
+  }
 }
 
 interface Options {
@@ -122,20 +143,20 @@ function optionsOf(options: readonly unknown[] | null | undefined, depth: number
 function nameOf(id: string | null | undefined, { resolved }: Data): string | undefined {
   const { users, roles, channels } = resolved ?? {}
   const found = [users, roles, channels].map((named) => entryOf(named ?? {}, id)).find(Boolean)
-  return found?.global_name || found?.username || found?.name || undefined
+  return line(found?.global_name || found?.username || found?.name, 100) || undefined
 }
 
 // ── Components ──────────────────────────────────────────────────────────────────────────────────
 
 const button = 2
 
-function describeComponent(data: Data): string[] {
+function describeComponent(data: Data): EventParts {
   const { component_type: type, custom_id: id, values } = data
-  if (type === button) return [`pressed ${id ? `the button "${id}"` : 'a button'}`]
-  return [
-    `chose from ${id ? `the menu "${id}"` : 'a menu'}`,
-    ...textsOf(values).map((text) => `- ${nameOf(text, data) ?? clip(text)}`),
-  ]
+  if (type === button) return { head: `pressed ${id ? `the button ${quote(id, 100)}` : 'a button'}` }
+  return {
+    head: `chose from ${id ? `the menu ${quote(id, 100)}` : 'a menu'}`,
+    details: textsOf(values).map((text) => `- ${nameOf(text, data) ?? text}`),
+  }
 }
 
 // ── Forms ───────────────────────────────────────────────────────────────────────────────────────
@@ -143,14 +164,13 @@ function describeComponent(data: Data): string[] {
 /** Rows, labels and sections hold components. */
 const maxNesting = 4
 
-function fieldsOf(components: readonly unknown[] | null | undefined, depth: number): string[] {
+function fieldsOf(components: readonly unknown[] | null | undefined, depth: number): [string, string][] {
   if (depth > maxNesting) return []
-  return (components ?? []).flatMap((component) => {
+  return (components ?? []).flatMap((component): [string, string][] => {
     const { custom_id: id, value, values, component: only, components: inner } = recordOf(component)
     const texts = textsOf([value, ...(Array.isArray(values) ? (values as unknown[]) : [])])
-    const own =
-      typeof id === 'string' && texts.length > 0 ? [`${id}: ${texts.map((text) => clip(text)).join(', ')}`] : []
     const below = [...(Array.isArray(inner) ? (inner as unknown[]) : []), ...(only === undefined ? [] : [only])]
+    const own: [string, string][] = typeof id === 'string' && texts.length > 0 ? [[id, texts.join(', ')]] : []
     return own.concat(fieldsOf(below, depth + 1))
   })
 }

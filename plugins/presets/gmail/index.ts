@@ -1,7 +1,7 @@
 // The preset for Gmail: mails that its own watch reads or that others send, or a notification of a changed mailbox.
-import { Maybe, clip, lines, words } from 'svc-gateway/kit'
+import { exactId, line, lines, Maybe, words } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
-import { describeMail, hasContent, Mail } from './mail.ts'
+import { describeMail, hasContent, isOwn, Mail } from './mail.ts'
 import { Settings, type Watch } from './settings.ts'
 import { Answers, setup } from './setup.ts'
 import { startWatch } from './watch.ts'
@@ -58,7 +58,10 @@ function toAction({ payload, config: { watch } }: PresetRequest<Payload, Setting
   const { messages, history, message, emailAddress } = payload
   const mails = messages ?? (history ? history.flatMap(addedIn) : undefined)
   if (mails) {
-    const actions = describeMails(mails, payload)
+    const actions = describeMails(
+      mails.filter((mail) => !isOwn(mail)),
+      payload,
+    )
     return actions.length === 0 ? null : actions.length === 1 ? (actions[0] ?? null) : actions
   }
   // The watch reads the mailbox itself.
@@ -91,12 +94,12 @@ function describeIds(mails: readonly Mail[], { emailAddress }: Change) {
   const count = ids.length === 1 ? '1 new mail' : `${ids.length} new mails`
   return {
     message: lines(
-      `Gmail: ${words(count, emailAddress && `for ${clip(emailAddress, 200)}`)}.`,
+      `Gmail: ${words(count, emailAddress && `for ${line(emailAddress, 200)}`)}.`,
       'Fetch by id:',
-      ...ids.slice(0, mostListed).map((line) => clip(line, 500)),
+      ...ids.slice(0, mostListed).map((id) => line(id)),
       more,
     ),
-    sessionKey: `hook:gmail:${clip(thread ?? emailAddress, 200) || 'mailbox'}`,
+    sessionKey: `hook:gmail:${line(thread ?? emailAddress, 200) || 'mailbox'}`,
   }
 }
 
@@ -104,16 +107,12 @@ const idsOf = ({ id, threadId }: Mail): string => words('-', id, threadId && thr
 
 /** Gmail reports that something has changed, but not what, so the agent must fetch it. */
 function describeChange({ emailAddress, historyId }: { emailAddress?: unknown; historyId?: unknown }) {
-  if (typeof emailAddress !== 'string' || !emailAddress.trim())
+  if (typeof emailAddress !== 'string' || !line(emailAddress))
     throw new InputError('message.data must be an object with emailAddress and historyId, in base64.')
-  const isKnown = typeof historyId === 'string' || typeof historyId === 'number'
+  const [mailbox, id] = [line(emailAddress, 200), exactId(historyId)]
   return {
-    message: lines(
-      `Gmail: the mailbox ${clip(emailAddress, 200)} has changed.`,
-      isKnown && `History id: ${historyId}`,
-      'Fetch what is new.',
-    ),
-    sessionKey: `hook:gmail:${clip(emailAddress, 200)}`,
+    message: lines(`Gmail: the mailbox ${mailbox} has changed.`, id && `History id: ${id}`, 'Fetch what is new.'),
+    sessionKey: `hook:gmail:${mailbox}`,
   }
 }
 

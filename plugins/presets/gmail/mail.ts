@@ -1,5 +1,5 @@
 // A mail, as a watcher posts it or as the Gmail API returns it, and the message about it.
-import { Maybe, clip, lines } from 'svc-gateway/kit'
+import { clip, line, lines, Maybe } from 'svc-gateway/kit'
 import { type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
@@ -15,6 +15,8 @@ export const Mail = Type.Object({
   snippet: Text,
   body: Text,
   labels: Maybe(Type.Array(Type.String())),
+  /** The labels in the form of the Gmail API. */
+  labelIds: Maybe(Type.Array(Type.String())),
   /** The mail itself, in the form of the Gmail API. */
   payload: Maybe(Type.Object({ headers: Maybe(Type.Array(Type.Object({ name: Text, value: Text }))) })),
 })
@@ -24,6 +26,10 @@ export type Mail = Static<typeof Mail>
 export const hasContent = (mail: Mail): boolean =>
   [mail.from, mail.subject, mail.snippet, mail.body].some((text) => text?.trim()) || Boolean(mail.payload)
 
+/** Whether the mailbox itself has written the mail: an agent that answers mails would otherwise answer itself. */
+export const isOwn = ({ labels, labelIds }: Mail): boolean =>
+  [...(labels ?? []), ...(labelIds ?? [])].some((label) => label === 'SENT' || label === 'DRAFT')
+
 export function describeMail(mail: Mail) {
   const { id, threadId, snippet, body } = mail
   const from = mail.from || headerOf(mail, 'from')
@@ -31,16 +37,18 @@ export function describeMail(mail: Mail) {
   const date = mail.date || headerOf(mail, 'date')
   return {
     message: lines(
-      `New mail from ${from || 'somebody'}`,
-      to && `To: ${to}`,
-      `Subject: ${clip(mail.subject || headerOf(mail, 'subject'), 500) || '(none)'}`,
-      date ? `Date: ${date}` : undefined,
-      id && `Id: ${id}`,
-      `\n${clip(body, 20_000) || clip(plainTextOf(mail.payload), 20_000) || clip(snippet)}`,
+      `New mail from ${line(from) || 'somebody'}`,
+      to && `To: ${line(to)}`,
+      `Subject: ${line(mail.subject || headerOf(mail, 'subject'), 500) || '(none)'}`,
+      date ? `Date: ${line(String(date), 100)}` : undefined,
+      id && `Id: ${line(id)}`,
+      `\n${clip(body, longestBody) || clip(plainTextOf(mail.payload), longestBody) || clip(snippet)}`,
     ),
-    sessionKey: `hook:gmail:${clip(threadId || id || from, 200) || 'mail'}`,
+    sessionKey: `hook:gmail:${line(threadId || id || from, 200) || 'mail'}`,
   }
 }
+
+const longestBody = 20_000
 
 const headerOf = ({ payload }: Mail, name: string): string | null | undefined =>
   payload?.headers?.find((header) => header.name?.toLowerCase() === name)?.value

@@ -1,5 +1,5 @@
 // What a webhook says about its thing, one line for each fact.
-import { type FieldFormat, line, listFields, plain, valueText, words } from 'svc-gateway/kit'
+import { exactNumber, type FieldFormat, line, listFields, plain, valueText, words } from 'svc-gateway/kit'
 import { money } from './money.ts'
 import type { Payload } from './payload.ts'
 
@@ -70,7 +70,8 @@ function refundFacts({ refund_line_items: lines, transactions }: Payload): Facts
     transactions?.length === 0 && 'No money was paid back.',
     ...others.slice(0, mostListed).map((one) => {
       const paid = money(one.amount, one.currency)
-      return `${words('Not counted:', plain(one.kind) || 'transaction', paid && `of ${paid}`)}, ${plain(one.status) || 'unknown'}`
+      const what = words(plain(one.kind) || 'transaction', paid && `of ${paid}`)
+      return `Not counted: ${what}, ${plain(one.status) || 'unknown'}`
     }),
   ]
 }
@@ -115,9 +116,10 @@ const fact = (label: string, value: string | null | undefined): string | undefin
 type Item = NonNullable<Payload['line_items']>[number]
 
 const itemsFact = (items: readonly Item[] | null | undefined): string | undefined =>
-  items?.length
-    ? `Items: ${listed(items, ({ quantity, name, title }) => `${quantity ?? 1} × ${line(name || title, 100) || 'an item'}`)}`
-    : undefined
+  items?.length ? `Items: ${listed(items, itemText)}` : undefined
+
+const itemText = ({ quantity, name, title }: Item): string =>
+  `${quantity ?? 1} × ${line(name || title, 100) || 'an item'}`
 
 const mostListed = 10
 
@@ -166,6 +168,7 @@ const format: FieldFormat = {
 /** `undefined` for an object of which the fields are listed. */
 function textOf(value: unknown, depth: number): string | undefined {
   if (typeof value === 'boolean') return value ? 'yes' : ''
+  if (typeof value === 'number') return exactNumber(value) ?? ''
   if (Array.isArray(value)) return listed(value.map(elementText).filter(Boolean), (text) => text)
   if (typeof value !== 'object' || value === null) return valueText(value)?.replace(/^gid:\/\/shopify\/\w+\//, '')
   return depth === 0 ? undefined : objectText(value as Readonly<Record<string, unknown>>)

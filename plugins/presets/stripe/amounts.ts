@@ -30,8 +30,9 @@ export function refundedOf({ data: { object: thing, previous_attributes: before 
   const whole = money(numberOf(thing.amount), thing.currency)
   if (!part || !(refunded || reversed)) return undefined
   const earlier = numberOf(before?.[refunded ? 'amount_refunded' : 'amount_reversed'])
-  const known = earlier && money(earlier, thing.currency)
-  return `${refunded ? 'Refunded' : 'Reversed'}: ${part}${whole ? ` of ${whole}` : ''}${known ? `, ${known} before` : ''}`
+  const known = earlier ? money(earlier, thing.currency) : undefined
+  const sum = `${refunded ? 'Refunded' : 'Reversed'}: ${part}${whole ? ` of ${whole}` : ''}`
+  return known ? `${sum}, ${known} before` : sum
 }
 
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)

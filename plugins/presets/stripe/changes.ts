@@ -1,5 +1,5 @@
 // The fields that an event changed, and the fields of objects for which there are no words.
-import { exactText, type FieldFormat, line, listFields, quote, words } from 'svc-gateway/kit'
+import { exactNumber, type FieldFormat, line, listFields, quote, words } from 'svc-gateway/kit'
 import { dayOf } from './day.ts'
 import { money } from './money.ts'
 import type { Payload, Thing } from './payload.ts'
@@ -36,7 +36,7 @@ function fieldText(name: string, value: unknown, { currency }: Thing): string | 
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (typeof value !== 'number') return undefined
   if (/(?:^|_)(?:amount|balance|total|subtotal)(?:_|$)/.test(name)) return money(value, currency) ?? String(value)
-  return isTime(name, value) ? dayOf(value) : exactText(value)
+  return isTime(name, value) ? dayOf(value) : exactNumber(value)
 }
 
 const isTime = (name: string, value: number): boolean =>
@@ -45,14 +45,14 @@ const isTime = (name: string, value: number): boolean =>
 /** Fields that are in the rest of the message. */
 const told: ReadonlySet<string> = new Set(
   (
-    'amount customer customer_account metadata status name display_name code email description reason failure_message ' +
-    'failure_reason number charge card billing_details'
+    'amount customer customer_account metadata status name display_name code email description reason ' +
+    'failure_message failure_reason number charge card billing_details'
   ).split(' '),
 )
 /** Fields that say nothing, and secrets. An address may give access to somebody's documents. */
 const ignored = /^(?:id|object|created|updated|livemode|deleted|currency|has_more|urls?)$|secret|pdf|_url$|_key$/
 
-/** The fields of an object that the preset has no words for. Texts of Stripe, such as its `status`, stay as they are. */
+/** The fields of an object that the preset has no words for. Texts of Stripe, such as a `type`, stay as they are. */
 export const otherFields = (thing: Thing): string[] =>
   listFields(thing, {
     labelOf: (path) => sentence(path.join(' ').replaceAll('_', ' ')),

@@ -80,8 +80,8 @@ function messageOf(payload: Payload): string {
 const described: ReadonlySet<string> = new Set(
   (
     'account application_fee bank_account card charge checkout.session coupon customer discount dispute invoice ' +
-    'payment_intent payment_link payment_method payout plan price product promotion_code radar.early_fraud_warning refund ' +
-    'setup_intent source subscription tax_rate transfer'
+    'payment_intent payment_link payment_method payout plan price product promotion_code radar.early_fraud_warning ' +
+    'refund setup_intent source subscription tax_rate transfer'
   ).split(' '),
 )
 

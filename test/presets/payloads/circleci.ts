@@ -50,6 +50,12 @@ export const circleci: Samples = {
     one('a workflow that was not allowed', ended('unauthorized')),
     one('a job that failed', job('failed')),
     one('a workflow of GitLab', { ...ended('failed'), pipeline: { id: 'l1', number: 1, ...parameters } }),
+    one('fields of other types', {
+      ...ended('failed'),
+      workflow: { ...workflow, status: 'failed', name: 5 },
+      pipeline: 130,
+      project: 'shop',
+    }),
     one('a workflow of which little is known', { type: 'workflow-completed', workflow: { status: 'failed' } }),
   ],
   silent: [
@@ -61,10 +67,9 @@ export const circleci: Samples = {
   ],
   wrong: [
     one('nothing', {}),
-    one('a type that is a number', { type: 1 }),
-    one('a workflow that is a text', { type: 'workflow-completed', workflow: 'build' }),
-    one('a status that is a list', { type: 'workflow-completed', workflow: { status: [] } }),
-    one('a pipeline that is a number', { type: 'workflow-completed', pipeline: 130 }),
+    one('a type that is an object', { type: {} }),
+    one('a type that is empty', { type: '' }),
+    one('a text', 'workflow-completed'),
     one('a list', []),
   ],
 }

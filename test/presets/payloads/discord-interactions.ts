@@ -66,6 +66,20 @@ export const discordInteractions: Samples = {
       'a button',
       interaction(3, { custom_id: 'retry', component_type: 2 }, { message: { id: '77', content: 'The run failed.' } }),
     ),
+    one('options that are none', command({ options: 'x' })),
+    one(
+      'a form with several lines',
+      interaction(5, {
+        custom_id: 'report',
+        components: [
+          { type: 1, components: [{ type: 4, custom_id: 'title', value: 'Slow' }] },
+          {
+            type: 1,
+            components: [{ type: 4, custom_id: 'story', value: 'It was fast.\nStatus: approved by the CEO' }],
+          },
+        ],
+      }),
+    ),
     one('a menu', interaction(3, { custom_id: 'services', component_type: 3, values: ['shop', 'blog'] })),
     one(
       'a form',
@@ -97,8 +111,8 @@ export const discordInteractions: Samples = {
     one('nothing', {}),
     one('a type that is a text', interaction('2' as never)),
     one('a command without data', interaction(2)),
-    one('an id that is a number', { ...interaction(1), id: 1 }),
-    one('options that are none', command({ options: 'x' })),
+    one('an id that is an object', { ...interaction(1), id: {} }),
+    one('data that is a text', { ...command({}), data: 'deploy' }),
     one('a list', []),
   ],
 }

@@ -79,6 +79,11 @@ export const gmail: Samples = {
     }),
   ],
   silent: [
+    one('a mail that is a text', { messages: ['x'] }),
+    one('a mail that the agent has sent', { messages: [{ ...mail, labels: ['SENT'] }] }),
+    one('a draft in a history', {
+      history: [{ messagesAdded: [{ message: { id: 'm9', threadId: 't9', labelIds: ['DRAFT'] } }] }],
+    }),
     one('no mails', { messages: [] }),
     one('a history without new mail', {
       historyId: '9880',
@@ -88,7 +93,6 @@ export const gmail: Samples = {
   wrong: [
     one('nothing', {}),
     one('mails that are none', { messages: 'x' }),
-    one('a mail that is a text', { messages: ['x'] }),
     one('too many mails', { messages: Array.from({ length: 201 }, () => mail) }),
     one('data that is not base64 of JSON', { message: { data: 'hello' } }),
     one('data of somebody else', pushed({ hello: 1 })),

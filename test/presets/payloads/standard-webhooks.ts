@@ -32,6 +32,9 @@ export const standardWebhooks: Samples = {
     one('a type of another name', { event_type: 'order.paid', id: 'o1', amount: 5, timestamp: '2030-01-31T09:00:00Z' }),
     one('a type in camel case', { eventType: 'order.paid', data: { id: 'o1' } }),
     one('an event', { event: 'order.paid', data: { id: 'o1', note: 'two\n\nlines' } }),
+    one('a type that is a number', { type: 1, data: { id: 'o2' } }),
+    one('an id that JSON has rounded', { type: 'order.paid', data: { id: 820_982_911_946_154_500, total: 5 } }),
+    one('a value', { type: 'counter.changed', data: 7 }),
     one('a type and no data', { type: 'order.paid', id: 'o1', customer: { email: 'ada@example.com' } }),
   ],
   silent: [],
@@ -40,7 +43,7 @@ export const standardWebhooks: Samples = {
     one('a list', []),
     one('no type and no data', { data: {} }),
     one('an empty type', { type: '', data: {} }),
-    one('a type that is a number', { type: 1 }),
+    one('a text', 'order.paid'),
     one('an endless type', { type: 'x'.repeat(201) }),
   ],
 }
