@@ -261,13 +261,18 @@ describe('links', () => {
 
 describe('the plugin contract', () => {
   it('has a doc comment on every export', () => {
-<<<<<<< HEAD
-    const kit = ['alerts', 'event-message', 'git', 'payload', 'phone-number', 'read-bytes', 'signed-token', 'text'].map(
-      (name) => read(`core/kit/${name}.ts`),
-    )
-=======
-    const kit = ['event-message', 'fields', 'git', 'payload', 'text'].map((name) => read(`core/kit/${name}.ts`))
->>>>>>> w/f1
+    const names = [
+      'alerts',
+      'event-message',
+      'fields',
+      'git',
+      'payload',
+      'phone-number',
+      'read-bytes',
+      'signed-token',
+      'text',
+    ]
+    const kit = names.map((name) => read(`core/kit/${name}.ts`))
     const contract = [read('core/plugin.ts'), read('core/transform.ts'), read('core/tool-api.ts'), ...kit].join('')
     const exported = [...contract.matchAll(/(\*\/\n)?^export (?:interface|type|class|const|function) (\w+)/gm)]
     expect(exported.length).toBeGreaterThan(10)
