@@ -30,13 +30,14 @@ import type { Attempt } from './runs/attempt.ts'
 import type { Outcome } from './runs/outcome.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { createEvents, type Events } from './sessions/events.ts'
-import { withChangeEvents } from './store/change-events.ts'
+import { createChangeEvents } from './store/change-events.ts'
 import type { StoreChanges } from './store/changes.ts'
 import { createOwnedLease, createSharedLeases } from './store/held-lease.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { NewEvent, Store } from './store/store.ts'
 import type { Replicas } from './store/replicas.ts'
+import { sendWorkMessages } from './store/work-messages.ts'
 import { readWorkspaceFile } from './tools/workspace.ts'
 
 /** The environment in which the process was started. */
@@ -123,7 +124,10 @@ export function openServices(options: ServiceOptions): Services {
     onCommit: meters.commits.observe,
   })
   const { isShared, replicas } = opening
-  const { store, changes } = withChangeEvents(meters.instrument(opening.store), isShared ? replicas : undefined)
+  const { store, commits } = opening
+  const changes = createChangeEvents({ commits, store, replicas: isShared ? replicas : undefined })
+  sendWorkMessages(commits, replicas)
+  meters.count(opening)
   opened.defer(store.close)
   const stateOf = (extension: string): ExtensionState => createExtensionState(store, extension)
   const events = createEvents({ store })

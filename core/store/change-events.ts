@@ -1,15 +1,23 @@
-// Publishes change events: wraps a store so that every committed change of a request, event, run or delivery is
-// published to the subscribers of its feed.
+// Publishes change events: every committed change of a request, event, run or delivery.
+import type { AcceptCommand } from './accept.ts'
 import type { DeliveryChange, RunChange, StoreChanges } from './changes.ts'
 import { createFeed, type Feed } from './feed.ts'
-import { describeAccepted, describeRefused } from './operations/requests.ts'
 import type { Replicas } from './replicas.ts'
 import { shareChanges } from './shared-changes.ts'
-import type { AcceptCommand, NewDelivery, NewRun, RunEnd, Store, Timestamp } from './store.ts'
-import { withWorkMessages } from './work-messages.ts'
+import type { CommittedCall, NewDelivery, NewEvent, NewRun, RunEnd, Store, Timestamp } from './store.ts'
+import { describeAccepted, describeRefused } from './tables/request.ts'
 
-/** With `replicas`, changes of other gateways are published, too, and the others are notified of new work. */
-export function withChangeEvents(store: Store, replicas?: Replicas): { store: Store; changes: StoreChanges } {
+type ReadStore = Pick<Store, 'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery'>
+
+interface ChangeEventsDeps {
+  commits: Pick<Feed<CommittedCall>, 'subscribe'>
+  store: ReadStore
+  /** With it, changes of other gateways are published, too. */
+  replicas?: Replicas | undefined
+}
+
+/** Publishes changes in the order of their commits. Nothing is read again while nobody subscribes. */
+export function createChangeEvents({ commits, store, replicas }: ChangeEventsDeps): StoreChanges {
   if (!replicas) {
     const changes: StoreChanges = {
       requests: createFeed(),
@@ -17,52 +25,104 @@ export function withChangeEvents(store: Store, replicas?: Replicas): { store: St
       runs: createFeed(),
       outbox: createFeed(),
     }
-    return { changes, store: publishChanges(store, changes) }
+    publishChanges(commits, store, changes)
+    return changes
   }
   const { changes, own } = shareChanges({ store, replicas })
-  return { changes, store: publishChanges({ ...store, ...withWorkMessages(store, replicas) }, own) }
+  publishChanges(commits, store, own)
+  return changes
 }
 
-const publishChanges = (store: Store, changes: StoreChanges): Store => ({
-  ...store,
-  ...publishRequests(store, changes),
-  ...publishRuns(store, changes),
-  ...publishDeliveries(store, changes),
-})
-
-function publishRequests(store: Store, changes: StoreChanges): Pick<Store, 'accept' | 'recordRefusal'> {
-  return {
-    accept: async (command) => {
-      const result = await store.accept(command)
-      if (result.outcome === 'accepted') publishAccepted(changes, command)
-      return result
-    },
-    recordRefusal: async (refusal, at) => {
-      await store.recordRefusal(refusal, at)
-      const { id, hook, client, status } = refusal
-      changes.requests.publish({ id, at, hook, client, status, result: describeRefused(refusal) })
-    },
-  }
-}
-
-function publishAccepted(changes: StoreChanges, command: AcceptCommand): void {
-  const { at, request, runs, events, deliveries } = command
-  publishEach(changes.requests, request && [request], (accepted) => {
-    const { id, hook, client } = accepted
-    return { id, at, hook, client, status: 'accepted', result: describeAccepted(accepted, command) }
+function publishChanges(commits: ChangeEventsDeps['commits'], store: ReadStore, changes: StoreChanges): void {
+  const publish = createPublish(store, changes)
+  let last = Promise.resolve()
+  commits.subscribe((call) => {
+    if (!Object.values(changes).some((feed: Feed<never>) => feed.hasSubscribers())) return
+    // Some changes are read again, and later ones wait for that. If a record cannot be read, only its change is lost.
+    last = last.then(() => publish(call)).catch(() => undefined)
   })
-  publishEach(changes.events, events, (event) => ({ ...event, at }))
-  publishEach(changes.runs, runs, (run) => ({ run: asQueuedRun(run, at), deliveries: [] }))
-  publishEach(changes.outbox, deliveries, (delivery) => asPendingDelivery(delivery, at))
 }
 
-/** Makes the changes only if somebody watches. */
-function publishEach<Item, Change>(
-  feed: Feed<Change>,
-  items: readonly Item[] = [],
-  toChange: (item: Item) => Change,
-): void {
-  if (feed.hasSubscribers()) for (const item of items) feed.publish(toChange(item))
+/** The callers of most operations know little more than an id, so the record is read again. */
+function createPublish(store: ReadStore, { requests, events, runs, outbox }: StoreChanges) {
+  async function publishRun(id: string): Promise<void> {
+    if (!runs.hasSubscribers()) return
+    const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
+    if (run) runs.publish({ run, deliveries })
+  }
+
+  async function publishDelivery(id: string): Promise<void> {
+    const delivery = outbox.hasSubscribers() ? await store.getDelivery(id) : undefined
+    if (delivery) outbox.publish(delivery)
+  }
+
+  function publishAdded(
+    at: Timestamp,
+    added: { events?: readonly NewEvent[]; deliveries?: readonly NewDelivery[] },
+  ): void {
+    for (const event of added.events ?? []) events.publish({ ...event, at })
+    for (const delivery of added.deliveries ?? []) outbox.publish(asPendingDelivery(delivery, at))
+  }
+
+  function publishAccepted(command: AcceptCommand): void {
+    const { at, request, events: newEvents = [], runs: newRuns = [], deliveries = [] } = command
+    if (request) {
+      const { id, hook, client } = request
+      requests.publish({ id, at, hook, client, status: 'accepted', result: describeAccepted(request, command) })
+    }
+    publishAdded(at, { events: newEvents })
+    for (const run of newRuns) runs.publish({ run: asQueuedRun(run, at), deliveries: [] })
+    publishAdded(at, { deliveries })
+  }
+
+  async function publishEnd(id: string, end: RunEnd): Promise<void> {
+    await publishRun(id)
+    publishAdded(end.at, end)
+    if (end.alert) await publishDelivery(end.alert.delivery.id)
+  }
+
+  return async ({ name, args, result }: CommittedCall): Promise<void> => {
+    switch (name) {
+      case 'accept':
+        if (result.outcome === 'accepted') publishAccepted(args[0])
+        break
+      case 'recordRefusal': {
+        const [{ id, hook, client, status }, at] = args
+        requests.publish({ id, at, hook, client, status, result: describeRefused(args[0]) })
+        break
+      }
+      case 'claimRuns':
+        for (const run of result) runs.publish({ run, deliveries: [] })
+        break
+      case 'endRun':
+        if (result) await publishEnd(args[0].id, args[1])
+        break
+      case 'cancelQueuedRun':
+        if (result) await publishEnd(...args)
+        break
+      case 'releaseRun':
+        if (result) await publishRun(args[0].id)
+        break
+      case 'retryRun':
+        if (result) for (const id of [args[1].id, args[0]]) await publishRun(id)
+        break
+      case 'endDelivery': {
+        const [id, , end, at] = args
+        if (!result) break
+        await publishDelivery(id)
+        if ('event' in end && end.event) publishAdded(at, { events: [end.event] })
+        break
+      }
+      case 'failDelivery':
+        if (!result) break
+        await publishDelivery(args[0])
+        publishAdded(args[2], { events: [args[1].event] })
+        break
+      case 'retryDelivery':
+        if (result) await publishDelivery(args[0])
+        break
+    }
+  }
 }
 
 const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({
@@ -87,92 +147,3 @@ const asPendingDelivery = (delivery: NewDelivery, at: Timestamp): DeliveryChange
   nextAt: at,
   createdAt: at,
 })
-
-function publishRuns(
-  store: Store,
-  { runs, events, outbox }: StoreChanges,
-): Pick<Store, 'claimRuns' | 'endRun' | 'releaseRun' | 'retryRun' | 'cancelQueuedRun'> {
-  const publishRun = createRereadPublisher(runs, async (id) => {
-    const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
-    return run && { run, deliveries }
-  })
-  const publishDelivery = createRereadPublisher(outbox, (id) => store.getDelivery(id))
-  const publishEnd = async (id: string, end: RunEnd): Promise<void> => {
-    await publishRun(id)
-    for (const event of end.events) events.publish({ ...event, at: end.at })
-    for (const delivery of end.deliveries) outbox.publish(asPendingDelivery(delivery, end.at))
-    if (end.alert) await publishDelivery(end.alert.delivery.id)
-  }
-  return {
-    claimRuns: async (claim) => {
-      const claimed = await store.claimRuns(claim)
-      for (const run of claimed) runs.publish({ run, deliveries: [] })
-      return claimed
-    },
-    endRun: async (run, end) => {
-      const isEnded = await store.endRun(run, end)
-      if (isEnded) await publishEnd(run.id, end)
-      return isEnded
-    },
-    releaseRun: async (run, retry) => {
-      const isReleased = await store.releaseRun(run, retry)
-      if (isReleased) await publishRun(run.id)
-      return isReleased
-    },
-    retryRun: async (id, retry) => {
-      const isRetried = await store.retryRun(id, retry)
-      if (isRetried) await Promise.all([publishRun(retry.id), publishRun(id)])
-      return isRetried
-    },
-    cancelQueuedRun: async (id, end) => {
-      const isCancelled = await store.cancelQueuedRun(id, end)
-      if (isCancelled) await publishEnd(id, end)
-      return isCancelled
-    },
-  }
-}
-
-function publishDeliveries(
-  store: Store,
-  { outbox, events }: StoreChanges,
-): Pick<Store, 'endDelivery' | 'failDelivery' | 'retryDelivery'> {
-  const publishDelivery = createRereadPublisher(outbox, (id) => store.getDelivery(id))
-  return {
-    endDelivery: async (...call) => {
-      const [id, , end, at] = call
-      const isEnded = await store.endDelivery(...call)
-      if (!isEnded) return false
-      await publishDelivery(id)
-      if ('event' in end && end.event) events.publish({ ...end.event, at })
-      return true
-    },
-    failDelivery: async (id, failure, at) => {
-      const isFailed = await store.failDelivery(id, failure, at)
-      if (!isFailed) return false
-      await publishDelivery(id)
-      events.publish({ ...failure.event, at })
-      return true
-    },
-    retryDelivery: async (id, at) => {
-      const isRetried = await store.retryDelivery(id, at)
-      if (isRetried) await publishDelivery(id)
-      return isRetried
-    },
-  }
-}
-
-/**
- * The callers of these operations know little more than an id, so the record is read again before it is published. The
- * caller waits for that, so that the next change of the record is published after this one.
- */
-function createRereadPublisher<Change>(
-  feed: Feed<Change>,
-  read: (id: string) => Promise<Change | undefined>,
-): (id: string) => Promise<void> {
-  return async (id) => {
-    if (!feed.hasSubscribers()) return
-    // The change is on disk. If the record cannot be read again, only the event is lost.
-    const change = await read(id).catch(() => undefined)
-    if (change !== undefined) feed.publish(change)
-  }
-}

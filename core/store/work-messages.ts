@@ -1,6 +1,7 @@
 // Notifies the other gateways on a shared store of new work and of runs that have ended.
+import type { Feed } from './feed.ts'
 import type { Replicas } from './replicas.ts'
-import type { AcceptCommand, Store } from './store.ts'
+import type { CommittedCall, RunEnd } from './store.ts'
 
 /** The topics of these messages. */
 export const workTopics = {
@@ -12,60 +13,42 @@ export const workTopics = {
   outbox: 'outbox',
 } as const
 
-type Work = Pick<
-  Store,
-  'accept' | 'endRun' | 'releaseRun' | 'retryRun' | 'cancelQueuedRun' | 'endDelivery' | 'retryDelivery'
->
-
-export function withWorkMessages(store: Work, { publish }: Pick<Replicas, 'publish'>): Work {
+export function sendWorkMessages(
+  commits: Pick<Feed<CommittedCall>, 'subscribe'>,
+  { publish }: Pick<Replicas, 'publish'>,
+): void {
   const notifyQueued = (): void => publish(workTopics.runs, null)
   const notifyOutbox = (): void => publish(workTopics.outbox, null)
-  const notifyEnded = (id: string): void => {
+  const notifyEnded = (id: string, { deliveries, alert }: RunEnd): void => {
     publish(workTopics.ended, id)
     notifyQueued()
+    if (deliveries.length > 0 || alert) notifyOutbox()
   }
-  const notifyAccepted = ({ runs = [], deliveries = [] }: AcceptCommand): void => {
-    if (runs.length > 0) notifyQueued()
-    if (deliveries.length > 0) notifyOutbox()
-  }
-  return {
-    accept: async (command) => {
-      const result = await store.accept(command)
-      if (result.outcome === 'accepted') notifyAccepted(command)
-      return result
-    },
-    endRun: async (run, end) => {
-      const isEnded = await store.endRun(run, end)
-      if (isEnded) notifyEnded(run.id)
-      if (isEnded && (end.deliveries.length > 0 || end.alert)) notifyOutbox()
-      return isEnded
-    },
-    releaseRun: async (run, retry) => {
-      const isReleased = await store.releaseRun(run, retry)
-      if (isReleased) notifyQueued()
-      return isReleased
-    },
-    retryRun: async (id, retry) => {
-      const isRetried = await store.retryRun(id, retry)
-      if (isRetried) notifyQueued()
-      return isRetried
-    },
-    cancelQueuedRun: async (id, end) => {
-      const isCancelled = await store.cancelQueuedRun(id, end)
-      if (isCancelled) notifyEnded(id)
-      if (isCancelled && end.deliveries.length > 0) notifyOutbox()
-      return isCancelled
-    },
-    endDelivery: async (...call) => {
-      const isEnded = await store.endDelivery(...call)
-      const [, , end] = call
-      if (isEnded && end.status === 'retry') notifyOutbox()
-      return isEnded
-    },
-    retryDelivery: async (id, at) => {
-      const isRetried = await store.retryDelivery(id, at)
-      if (isRetried) notifyOutbox()
-      return isRetried
-    },
-  }
+  commits.subscribe(({ name, args, result }) => {
+    switch (name) {
+      case 'accept': {
+        const { runs = [], deliveries = [] } = args[0]
+        if (result.outcome !== 'accepted') break
+        if (runs.length > 0) notifyQueued()
+        if (deliveries.length > 0) notifyOutbox()
+        break
+      }
+      case 'endRun':
+        if (result) notifyEnded(args[0].id, args[1])
+        break
+      case 'cancelQueuedRun':
+        if (result) notifyEnded(...args)
+        break
+      case 'releaseRun':
+      case 'retryRun':
+        if (result) notifyQueued()
+        break
+      case 'endDelivery':
+        if (result && args[2].status === 'retry') notifyOutbox()
+        break
+      case 'retryDelivery':
+        if (result) notifyOutbox()
+        break
+    }
+  })
 }

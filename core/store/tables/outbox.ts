@@ -1,33 +1,134 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
 import type { Json } from '../../plugin.ts'
-import type {
-  AccountRef,
-  DeliveryFile,
-  DeliveryFilter,
-  NewDelivery,
-  Page,
-  PageRequest,
-  Store,
-  StoredDelivery,
-  Timestamp,
-} from '../store.ts'
-import { insertEvents } from './events.ts'
-import { type Condition, listPage, mapPage } from './lists.ts'
-import { recoveryLeaseMs } from './run-leases.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import { insertEvents, type NewEvent } from './event.ts'
+import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'
+import { recoveryLeaseMs } from './run-queue.ts'
+
+/** The operations of the store in this file. */
+export const outboxWrites = {
+  claimDeliveries,
+  advanceDelivery,
+  endDelivery,
+  failDelivery,
+  recoverExpiredDeliveries,
+  retryDelivery,
+}
+export const outboxReads = { listRunDeliveries, listDeliveries, getDelivery, getNextDeliveryAt }
+
+export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
+
+/** An account of a channel. */
+export interface AccountRef {
+  channel: string
+  accountId: string
+}
+
+/** A file of an agent's workspace, which is read when it is sent. */
+export interface DeliveryFile {
+  /** The absolute path of the workspace. */
+  folder: string
+  /** The path inside the workspace. */
+  path: string
+  /** The name that the recipient sees. */
+  name: string
+  /** Media type. */
+  type: string
+}
+
+/** A status other than `pending` records a message that is not sent, with the reason. */
+export interface NewDelivery {
+  /** `<runId>:<n>`, or an id of its own for a message that a tool sends. */
+  id: string
+  /** Empty for a message that an HTTP client sends. */
+  runId: string
+  channel: string
+  accountId: string
+  to: string
+  threadId: string | null
+  route: Json
+  text: string
+  /** A file that is sent with the text. */
+  file?: DeliveryFile | null
+  status: 'pending' | 'failed' | 'skipped'
+  reason: string | null
+}
+
+export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file'> {
+  seq: number
+  file: DeliveryFile | null
+  status: DeliveryStatus
+  attempt: number
+  fencingToken: number
+  /** The number of chunks that the platform has confirmed. */
+  chunksSent: number
+  /** True: it is unknown whether the platform received the next chunk, because the answer or the sender was lost. */
+  uncertain: boolean
+  platformId: string | null
+  nextAt: Timestamp
+  createdAt: Timestamp
+}
+
+/** A failure that the platform has reported after it had accepted the chunk. */
+export interface LateFailureRecord {
+  /** From 0. */
+  chunk: number
+  reason: string
+  event: NewEvent
+}
+
+/**
+ * The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt` (0: at once). `event` is stored
+ * in the same transaction.
+ */
+export type DeliveryEnd =
+  | { status: 'sent'; platformId: string | null }
+  | { status: 'failed' | 'unknown'; reason: string; event?: NewEvent | undefined }
+  | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }
+
+export const deliveryInsertion: Insertion = {
+  table: 'outbox',
+  columns: {
+    id: 'text',
+    run_id: 'text',
+    channel: 'text',
+    account_id: 'text',
+    recipient: 'text',
+    thread_id: 'text',
+    route: 'text',
+    text: 'text',
+    file: 'text',
+    status: 'text',
+    reason: 'text',
+    next_at: 'integer',
+    created_at: 'integer',
+    attempt: 'integer',
+    fencing_token: 'integer',
+    chunks_sent: 'integer',
+    uncertain: 'integer',
+  },
+}
 
 /** A new delivery is due at time 0, because the clock of the gateway that claims it may be behind. */
-const insertSql = `
-  INSERT INTO outbox (
-    id, run_id, channel, account_id, recipient, thread_id, route, text, file, status, reason, next_at, created_at,
-    attempt, fencing_token, chunks_sent, uncertain)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, 0, 0, 0, 0)`
-
-export async function insertDelivery(tx: Transaction, delivery: NewDelivery, at: Timestamp): Promise<void> {
+export function toDeliveryRow(delivery: NewDelivery, at: Timestamp): Row {
   const { id, runId, channel, accountId, to, threadId, text, status, reason } = delivery
   const route = JSON.stringify(delivery.route)
   const file = delivery.file ? JSON.stringify(delivery.file) : null
-  await tx.run(insertSql, id, runId, channel, accountId, to, threadId, route, text, file, status, reason, at)
+  return [id, runId, channel, accountId, to, threadId, route, text, file, status, reason, 0, at, 0, 0, 0, 0]
+}
+
+export async function insertDeliveries(
+  tx: Transaction,
+  deliveries: readonly NewDelivery[],
+  at: Timestamp,
+): Promise<void> {
+  const rows = deliveries.map((delivery) => toDeliveryRow(delivery, at))
+  if (rows.length > 0) await tx.insert(deliveryInsertion, rows)
+}
+
+export interface DeliveryFilter {
+  status?: DeliveryStatus | undefined
+  channel?: string | undefined
 }
 
 interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'file' | 'uncertain'> {
@@ -83,9 +184,22 @@ const claimSql = (except: readonly AccountRef[]) => `
   WHERE seq IN (SELECT seq FROM head)
   RETURNING ${columns}`
 
+interface DeliveryClaim {
+  owner: string
+  max: number
+  /** Accounts whose deliveries are left to others. */
+  except?: readonly AccountRef[] | undefined
+  at: Timestamp
+  leaseMs: number
+}
+
+/**
+ * Claims deliveries that are due, of each lane (channel, account, recipient) only the oldest, and marks them as
+ * sending.
+ */
 export async function claimDeliveries(
   tx: Transaction,
-  { owner, max, except = [], at, leaseMs }: Parameters<Store['claimDeliveries']>[0],
+  { owner, max, except = [], at, leaseMs }: DeliveryClaim,
 ): Promise<StoredDelivery[]> {
   const values = [at, ...valuesOf(except), max, owner, at + leaseMs]
   return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql(except), ...values))
@@ -94,9 +208,12 @@ export async function claimDeliveries(
 const advanceSql = `
   UPDATE outbox SET chunks_sent = ?, uncertain = 0 WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
+/** Records that the platform has confirmed one more chunk. @returns false when the fencing token is stale */
 export async function advanceDelivery(
   tx: Transaction,
-  ...[id, fencingToken, chunksSent]: Parameters<Store['advanceDelivery']>
+  id: string,
+  fencingToken: number,
+  chunksSent: number,
 ): Promise<boolean> {
   return (await tx.run(advanceSql, chunksSent, id, fencingToken)) === 1
 }
@@ -108,16 +225,17 @@ const retryLaterSql = `
   UPDATE outbox SET status = 'pending', reason = ?, next_at = ?, uncertain = ?, owner = NULL, lease_until = NULL
   WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
+/** Ends an attempt, and stores the event of `end`. @returns false when the fencing token is stale */
 export async function endDelivery(
   tx: Transaction,
-  ...[id, fencingToken, end, at]: Parameters<Store['endDelivery']>
+  ...[id, fencingToken, end, at]: [id: string, fencingToken: number, end: DeliveryEnd, at: Timestamp]
 ): Promise<boolean> {
   if (end.status === 'retry')
     return (await tx.run(retryLaterSql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
   const reason = end.status === 'sent' ? null : end.reason
   const platformId = end.status === 'sent' ? end.platformId : null
   if ((await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 0) return false
-  if (end.status !== 'sent' && end.event) await insertEvents(tx, [end.event], { at, requestId: undefined })
+  if (end.status !== 'sent' && end.event) await insertEvents(tx, [end.event], at)
   return true
 }
 
@@ -127,12 +245,19 @@ const failSql = `
     chunks_sent = CASE WHEN chunks_sent > ? THEN ? ELSE chunks_sent END
   WHERE id = ? AND attempt > 0 AND status IN ('pending', 'sending', 'sent', 'unknown')`
 
+/**
+ * Fails a delivery although the platform has accepted its chunk: an attempt that is under way is void, and
+ * `retryDelivery` begins with this chunk. The event is stored with it.
+ * @returns false when there is no such delivery, or when it has failed, was skipped, or was not attempted
+ */
 export async function failDelivery(
   tx: Transaction,
-  ...[id, { chunk, reason, event }, at]: Parameters<Store['failDelivery']>
+  id: string,
+  { chunk, reason, event }: LateFailureRecord,
+  at: Timestamp,
 ): Promise<boolean> {
   if ((await tx.run(failSql, reason, at, chunk, chunk, id)) === 0) return false
-  await insertEvents(tx, [event], { at, requestId: undefined })
+  await insertEvents(tx, [event], at)
   return true
 }
 
@@ -143,9 +268,15 @@ const recoverSql = (condition: string) => `
 const recoverExpiredSql = recoverSql('lease_until <= ?')
 const takeOverSql = recoverSql('channel = ? AND account_id = ? AND owner <> ?')
 
+/**
+ * Returns deliveries whose lease expired while they were being sent, or which other owners were sending on an account
+ * that `takenOver` says is now the caller's. The caller has 30 seconds to end each of them (`endDelivery` with the
+ * returned fencing token).
+ */
 export async function recoverExpiredDeliveries(
   tx: Transaction,
-  ...[at, takenOver]: Parameters<Store['recoverExpiredDeliveries']>
+  at: Timestamp,
+  takenOver?: AccountRef & { owner: string },
 ): Promise<StoredDelivery[]> {
   const until = at + recoveryLeaseMs
   const rows = await tx.all<DeliveryRow>(recoverExpiredSql, until, at)
@@ -196,6 +327,11 @@ const retrySql = `
   UPDATE outbox SET status = 'pending', reason = NULL, next_at = ?, attempt = 0, uncertain = 0, ended_at = NULL
   WHERE id = ? AND status IN ('failed', 'unknown')`
 
+/**
+ * Returns a delivery that failed, or whose result is unknown, to its position in the lane. Chunks that the platform
+ * has confirmed are not sent again.
+ * @returns false when the delivery has another status
+ */
 export async function retryDelivery(tx: Transaction, id: string, at: Timestamp): Promise<boolean> {
   return (await tx.run(retrySql, at, id)) === 1
 }
@@ -206,6 +342,7 @@ const nextSql = (except: readonly AccountRef[]) => `
   WHERE status = 'pending' AND seq = ${headOfLane} AND NOT EXISTS ${sendingInLane}${isNot(except)}
   ORDER BY next_at LIMIT 1`
 
+/** The time when the next pending delivery is due, except those of some accounts; 0: at once. */
 export async function getNextDeliveryAt(
   tx: Transaction,
   except: readonly AccountRef[] = [],

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OperationName, operations, perform } from '../../../core/store/operations/operations.ts'
-import { type SqliteConnection, connect } from '../../../core/store/sqlite/connection.ts'
-import type { Transaction } from '../../../core/store/transaction.ts'
-import { newRequest, newEvent, newDelivery, newRun, start } from '../../contracts/store-samples.ts'
-import { accept, addSampleRows, createSamples, held, withoutSql } from './samples.ts'
+import { type OperationName, operations, perform, type StoreCall } from '../../core/store/operations.ts'
+import { type SqliteConnection, connect, toInsertSql } from '../../core/store/sqlite/connection.ts'
+import type { Transaction } from '../../core/store/transaction.ts'
+import { newRequest, newEvent, newDelivery, newRun, start } from '../contracts/store-samples.ts'
+import { accept, addSampleRows, createSamples, held, withoutSql } from './operation-samples.ts'
 
 const samples = createSamples({ before: 9, limit: 9 })
 
@@ -33,7 +33,7 @@ describe('the plan of an operation', () => {
     async (name) => {
       const statements = new Set<string>()
       for (const args of samples[name])
-        await rollBack(() => perform(recordStatements(connection.tx, statements), [name, args]))
+        await rollBack(() => perform(recordStatements(connection.tx, statements), [name, args] as StoreCall))
       expect(statements.size).toBeGreaterThan(0)
       for (const sql of statements) expect(await scansOf(sql)).toEqual([])
     },
@@ -48,7 +48,7 @@ describe('the plan of an operation', () => {
     ['listTranscript', ['agent:main:one', { limit: 2 }]],
     ['listWaitingEvents', ['agent:main:one', { count: 99, characters: 1000 }]],
     ['claimEvents', [held, 'agent:main:one', { count: 99, characters: 1000 }]],
-  ] satisfies [OperationName, unknown[]][])('%s %j reads the long texts of its own rows only', async (name, args) => {
+  ] satisfies StoreCall[])('%s %j reads the long texts of its own rows only', async (name, args) => {
     const long = 'x'.repeat(100_000)
     let characters = 0
     await rollBack(async () => {
@@ -84,7 +84,7 @@ describe('the plan of an operation', () => {
       }
       await perform(
         countCharacters(tx, (read) => (characters += read)),
-        [name, args],
+        [name, args] as unknown as StoreCall,
       )
     })
     expect(characters).toBeGreaterThan(0)
@@ -121,6 +121,10 @@ const recordStatements = (tx: Transaction, statements: Set<string>): Transaction
   run(sql, ...values) {
     statements.add(sql)
     return tx.run(sql, ...values)
+  },
+  insert(insertion, rows, ...values) {
+    statements.add(toInsertSql(insertion))
+    return tx.insert(insertion, rows, ...values)
   },
   getSpace: () => tx.getSpace(),
   reclaimSpace: (bytes) => tx.reclaimSpace(bytes),

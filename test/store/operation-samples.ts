@@ -1,8 +1,7 @@
 // Samples of all store operations: for each, arguments that make it execute all of its statements.
-import { packAccept, type PackedAccept } from '../../../core/store/operations/packed-accept.ts'
-import { type OperationName, perform } from '../../../core/store/operations/operations.ts'
-import type { AcceptCommand, PageRequest, Store } from '../../../core/store/store.ts'
-import type { Transaction } from '../../../core/store/transaction.ts'
+import { type OperationName, perform } from '../../core/store/operations.ts'
+import type { AcceptCommand, PageRequest, Store } from '../../core/store/store.ts'
+import type { Transaction } from '../../core/store/transaction.ts'
 import {
   cancelledEnd,
   newRequest,
@@ -13,7 +12,7 @@ import {
   newSchedule,
   runEnd,
   start,
-} from '../../contracts/store-samples.ts'
+} from '../contracts/store-samples.ts'
 
 export const held = { id: 'held', fencingToken: 1 }
 export const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
@@ -27,7 +26,7 @@ const route = {
   agentId: 'main',
 }
 
-type Samples = Omit<{ [Name in OperationName]: Parameters<Store[Name]>[] }, 'accept'> & { accept: [PackedAccept][] }
+type Samples = { [Name in OperationName]: Parameters<Store[Name]>[] }
 
 /** For each operation, arguments that make it execute all of its statements. */
 export const createSamples = (page: PageRequest): Samples => ({
@@ -45,7 +44,7 @@ export const createSamples = (page: PageRequest): Samples => ({
       },
       { at: start, idempotency: newKey() },
     ] satisfies AcceptCommand[]
-  ).map((command) => [packAccept(command)]),
+  ).map((command) => [command]),
   recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
   listRequests: [
     [{}, page],
@@ -145,7 +144,7 @@ export async function addSampleRows(tx: Transaction): Promise<void> {
   await perform(tx, ['endRun', [{ id: 'failed', fencingToken: 1 }, runEnd({ status: 'failed' })]])
 }
 
-export const accept = (tx: Transaction, command: AcceptCommand) => perform(tx, ['accept', [packAccept(command)]])
+export const accept = (tx: Transaction, command: AcceptCommand) => perform(tx, ['accept', [command]])
 
 /** Operations of the engine itself. */
 export const withoutSql: ReadonlySet<OperationName> = new Set(['getSpace', 'reclaimSpace'])

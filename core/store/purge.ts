@@ -1,14 +1,48 @@
 // Purges ended records, the oldest first and a few rows per step. Live records, and records that those need, stay.
-import type {
-  Purgeable,
-  PurgeBodiesStep,
-  PurgedBodies,
-  PurgePositions,
-  PurgeResult,
-  PurgeStep,
-  Timestamp,
-} from '../store.ts'
-import type { Transaction } from '../transaction.ts'
+import type { SessionPosition } from './tables/session-list.ts'
+import type { Timestamp, Transaction } from './transaction.ts'
+
+/** The operations of the store in this file. */
+export const purgeWrites = { purge, purgeBodies }
+
+/** The kinds of records that are purged. Sessions are purged only if no caller has named them. */
+export type Purgeable = 'requests' | 'runs' | 'deliveries' | 'events' | 'sessions'
+
+/** The last row of each kind that a step read. */
+export interface PurgePositions extends Record<Exclude<Purgeable, 'sessions'>, number> {
+  sessions: Omit<SessionPosition, 'run'>
+}
+
+export interface PurgeStep {
+  /** Only records that ended before this time are purged. */
+  before: Timestamp
+  /** Where the previous step ended; absent: the step starts with the oldest records. */
+  from?: PurgePositions | undefined
+}
+
+export interface PurgeResult {
+  counts: Record<Purgeable, number>
+  /** Where the next step starts; absent when no record older than `before` is left. */
+  next?: PurgePositions
+}
+
+export interface PurgeBodiesStep {
+  /** Only bodies of requests that arrived before this time are deleted. */
+  before: Timestamp
+  /** The last request that the previous step read; absent: the step starts with the oldest request. */
+  from?: number | undefined
+}
+
+export interface PurgedBodies {
+  /** How many bodies were deleted. */
+  count: number
+  /** The last request that the step read. */
+  last: number
+  /** Whether there may be further requests older than `before`. */
+  more: boolean
+  /** False: a body was kept because it holds the text of a waiting event. */
+  complete: boolean
+}
 
 /** The most rows of a table, and bytes of their texts, in one step, so that it does not delay accepts for long. */
 const maxRows = 200
@@ -56,6 +90,11 @@ interface Window {
   reach: Timestamp
 }
 
+/**
+ * Deletes a few of the oldest records of each kind, all kinds up to the same time. Kept are live records, requests
+ * whose body holds the text of a waiting event, runs with deliveries that are not sent yet, and sessions that a
+ * caller has named.
+ */
 export async function purge(tx: Transaction, { before, from = oldest }: PurgeStep): Promise<PurgeResult> {
   const windows = {} as Record<TableKind, Window>
   for (const kind of kinds) windows[kind] = await readWindow(tx, tables[kind], from[kind])
@@ -147,6 +186,10 @@ const bodiesSql = `
   SELECT seq, at, awaited, coalesce(octet_length(body), 0) AS size FROM request WHERE seq > ? ORDER BY seq LIMIT ?`
 const purgeBodiesSql = 'UPDATE request SET body = NULL WHERE seq > ? AND seq <= ? AND awaited = 0 AND body IS NOT NULL'
 
+/**
+ * Deletes the bodies of a few of the oldest requests. The requests stay, and so do bodies that hold the text of a
+ * waiting event.
+ */
 export async function purgeBodies(tx: Transaction, { before, from = 0 }: PurgeBodiesStep): Promise<PurgedBodies> {
   const rows = await tx.all<BodyRow>(bodiesSql, from, maxRows)
   const firstRecent = rows.findIndex(({ at }) => at >= before)

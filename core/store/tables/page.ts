@@ -1,7 +1,22 @@
-// Lists, newest first. A list reads a window of rows by one index, filters them by their short columns, and reads only
-// the rows of the page completely.
-import type { Page, PageRequest } from '../store.ts'
+// Pages of lists, newest first. A list reads a window of rows by one index, filters them by their short columns, and
+// reads only the rows of the page completely.
 import type { Transaction, Value } from '../transaction.ts'
+
+export interface PageRequest {
+  /** Returns only rows that are older than this one. */
+  before?: number | undefined
+  /** The maximum number of rows. */
+  limit: number
+}
+
+export interface Page<Row> {
+  items: Row[]
+  /**
+   * Where the next page starts; absent on the last page. A page may be short or empty and still have a next one,
+   * because one call reads a limited number of rows.
+   */
+  next?: number
+}
 
 /** The most rows and bytes that one call reads, so that it does not delay concurrent writes for long. */
 const maxWindowRows = 1000

@@ -1,11 +1,39 @@
 // Ends a run: stores its result, transcript, events and deliveries in one transaction that its fencing token guards.
-import type { FailureAlert, RunEnd, RunRef, Timestamp } from '../store.ts'
-import { finishClaimedEvents, insertEvents, releaseClaimedEvents } from './events.ts'
+import type { RunResult, RunStatus } from '../run-spec.ts'
+import type { Timestamp, Transaction } from '../transaction.ts'
+import { finishClaimedEvents, insertEvents, type NewEvent, releaseClaimedEvents } from './event.ts'
 import { exposeScope } from './exposure.ts'
 import { releaseKey, type RunKey } from './idempotency.ts'
-import { insertDelivery } from './outbox.ts'
-import { appendTranscript, touchSession } from './sessions.ts'
-import type { Transaction } from '../transaction.ts'
+import { insertDeliveries, type NewDelivery } from './outbox.ts'
+import type { RunRef } from './run.ts'
+import { touchSession } from './session.ts'
+import { appendTranscript, type NewTranscriptEntry } from './transcript.ts'
+
+/** The operations of the store in this file. */
+export const runEndWrites = { endRun, cancelQueuedRun }
+
+/** Everything that the end of a run changes, in one transaction that the fencing token guards. */
+export interface RunEnd {
+  at: Timestamp
+  status: Exclude<RunStatus, 'queued' | 'running'>
+  result: RunResult
+  transcript: readonly NewTranscriptEntry[]
+  events: readonly NewEvent[]
+  deliveries: readonly NewDelivery[]
+  /** True: the events that the run claimed were rendered and leave the queue. False: they wait again. */
+  eventsRendered: boolean
+  /** True: the transcript adds external content to the session, which is marked permanently. */
+  exposes?: boolean | undefined
+  /** An alert that tells a person that the run failed. */
+  alert?: FailureAlert | undefined
+}
+
+/** Stored only if no alert with the same cause was stored within `quietMs`. */
+export interface FailureAlert {
+  cause: string
+  quietMs: number
+  delivery: NewDelivery
+}
 
 const endedColumns = `
   session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
@@ -22,6 +50,10 @@ interface EndedRow extends RunKey {
   agentId: string
 }
 
+/**
+ * Ends a run. A repeated call with the same end returns true, too.
+ * @returns false when the fencing token is stale and nothing was changed
+ */
 export async function endRun(tx: Transaction, { id, fencingToken }: RunRef, end: RunEnd): Promise<boolean> {
   const { at, status, result } = end
   const [run] = await tx.all<EndedRow>(endSql, status, JSON.stringify(result), at, id, fencingToken)
@@ -36,6 +68,7 @@ const cancelSql = `
   WHERE id = ? AND status = 'queued'
   RETURNING ${endedColumns}`
 
+/** Cancels a run that has not started. @returns false when it has started or does not exist */
 export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd): Promise<boolean> {
   const [run] = await tx.all<EndedRow>(cancelSql, JSON.stringify(end.result), end.at, id)
   if (run) await storeEffects(tx, { id, ...run }, end)
@@ -50,9 +83,9 @@ async function storeEffects(tx: Transaction, run: EndedRow & { id: string }, end
   // Before the transcript grows: an earlier conversation in the session counts as private.
   if (end.exposes) await exposeScope(tx, sessionKey)
   await appendTranscript(tx, { sessionKey, runId: id, at }, transcript)
-  await insertEvents(tx, events, { at, requestId: undefined })
-  for (const delivery of deliveries) await insertDelivery(tx, delivery, at)
-  if (end.alert && (await claimAlert(tx, end.alert, at))) await insertDelivery(tx, end.alert.delivery, at)
+  await insertEvents(tx, events, at)
+  await insertDeliveries(tx, deliveries, at)
+  if (end.alert && (await claimAlert(tx, end.alert, at))) await insertDeliveries(tx, [end.alert.delivery], at)
 }
 
 /** Stores the time of the last alert of a cause. A time in the future was stored before the clock was set back. */

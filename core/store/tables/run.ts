@@ -1,14 +1,70 @@
 // Runs as rows: inserts, reads, lists, counts and retries them.
-import type { RunKind, RunResult, RunSpec } from '../run-spec.ts'
-import type { ListedRun, NewRun, Page, PageRequest, RunFilter, StoredRun, Timestamp } from '../store.ts'
-import { type Condition, listPage, mapPage, mergePages } from './lists.ts'
-import type { Transaction } from '../transaction.ts'
+import type { RunKind, RunResult, RunSpec, RunStatus } from '../run-spec.ts'
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import { type Condition, listPage, mapPage, mergePages, type Page, type PageRequest } from './page.ts'
 
-const insertSql = `
-  INSERT INTO run (
-    id, kind, agent_id, session_key, spec, max_attempts, created_at, concurrency_key, concurrency_limit, key_scope,
-    idempotency_key, message, status, attempt, fencing_token, result)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', 0, 0, '{}')`
+/** The operations of the store in this file. */
+export const runWrites = { retryRun }
+export const runReads = { getRun, listRuns, countQueuedRuns }
+
+export interface NewRun {
+  id: string
+  kind: RunKind
+  agentId: string
+  sessionKey: string
+  spec: RunSpec
+  maxAttempts: number
+  /** Of all runs with this name, only the oldest `limit` run at once. */
+  concurrencyLimit?: { name: string; limit: number } | undefined
+  /** True: the session was created for this run, and no caller has named it. */
+  unnamedSession?: boolean | undefined
+}
+
+/** Identifies the holder of a run. A stale fencing token cannot change anything. */
+export interface RunRef {
+  id: string
+  fencingToken: number
+}
+
+export interface StoredRun extends Omit<NewRun, 'concurrencyLimit' | 'unnamedSession'> {
+  seq: number
+  status: RunStatus
+  attempt: number
+  fencingToken: number
+  /** Until the run has ended: why its latest attempt failed, if one did. */
+  result: RunResult
+  createdAt: Timestamp
+  startedAt: Timestamp | null
+  endedAt: Timestamp | null
+}
+
+/** A run in a list, without its message, which may be long. */
+export interface ListedRun extends Omit<StoredRun, 'spec'> {
+  spec: Omit<RunSpec, 'message'>
+}
+
+/** A message may be long, so that it has a column of its own: lists do not read it. */
+export const runInsertion: Insertion = {
+  table: 'run',
+  columns: {
+    id: 'text',
+    kind: 'text',
+    agent_id: 'text',
+    session_key: 'text',
+    spec: 'text',
+    max_attempts: 'integer',
+    created_at: 'integer',
+    concurrency_key: 'text',
+    concurrency_limit: 'integer',
+    key_scope: 'text',
+    idempotency_key: 'text',
+    message: 'text',
+    status: 'text',
+    attempt: 'integer',
+    fencing_token: 'integer',
+    result: 'text',
+  },
+}
 
 interface InsertContext {
   at: Timestamp
@@ -16,35 +72,24 @@ interface InsertContext {
   idempotency?: { scope: string; key: string } | undefined
 }
 
-/** A new run as it is stored, with its spec as text. */
-export interface RunRecord extends Omit<NewRun, 'spec'> {
-  spec: string
-  message: string
-}
-
-/** A message may be long, so that it has a column of its own: lists do not read it. */
-export const splitSpec = (spec: RunSpec): Pick<RunRecord, 'spec' | 'message'> => ({
-  spec: JSON.stringify({ ...spec, message: undefined }),
-  message: spec.message,
-})
-
-export async function insertRun(tx: Transaction, run: RunRecord, { at, idempotency }: InsertContext): Promise<void> {
-  await tx.run(
-    insertSql,
-    run.id,
-    run.kind,
-    run.agentId,
-    run.sessionKey,
-    run.spec,
-    run.maxAttempts,
-    at,
-    run.concurrencyLimit?.name ?? null,
-    run.concurrencyLimit?.limit ?? null,
-    idempotency?.scope ?? null,
-    idempotency?.key ?? null,
-    run.message,
-  )
-}
+export const toRunRow = (run: NewRun, { at, idempotency }: InsertContext): Row => [
+  run.id,
+  run.kind,
+  run.agentId,
+  run.sessionKey,
+  JSON.stringify({ ...run.spec, message: undefined }),
+  run.maxAttempts,
+  at,
+  run.concurrencyLimit?.name ?? null,
+  run.concurrencyLimit?.limit ?? null,
+  idempotency?.scope ?? null,
+  idempotency?.key ?? null,
+  run.spec.message,
+  'queued',
+  0,
+  0,
+  '{}',
+]
 
 export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {
   spec: string
@@ -76,6 +121,15 @@ const getSql = `SELECT ${runColumns} FROM run WHERE id = ?`
 export async function getRun(tx: Transaction, id: string): Promise<StoredRun | undefined> {
   const [row] = await tx.all<RunRow>(getSql, id)
   return row && toRun(row)
+}
+
+export interface RunFilter {
+  status?: RunStatus | undefined
+  kind?: RunKind | undefined
+  /** The name of the hook that started the run. */
+  hook?: string | undefined
+  agentId?: string | undefined
+  sessionKey?: string | undefined
 }
 
 type ListKey = Pick<RunRow, 'seq' | 'kind' | 'agentId' | 'sessionKey' | 'status'> & { spec?: string }
@@ -148,6 +202,10 @@ const failedSql = `
 /** Compares the result that was read, so that of two concurrent callers only one retries the run. */
 const markRetriedSql = 'UPDATE run SET result = ? WHERE id = ? AND result = ?'
 
+/**
+ * Queues a copy of a run that failed or timed out, as a run of its own.
+ * @returns false when the run did not fail or was retried before
+ */
 export async function retryRun(tx: Transaction, id: string, retry: { id: string; at: Timestamp }): Promise<boolean> {
   const [row] = await tx.all<FailedRow>(failedSql, id)
   if (!row) return false
@@ -158,6 +216,6 @@ export async function retryRun(tx: Transaction, id: string, retry: { id: string;
   const { concurrencyKey: name, concurrencyLimit: limit, message } = row
   const spec: RunSpec = { ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), message, retryOf: id }
   const concurrencyLimit = name !== null && limit !== null ? { name, limit } : undefined
-  await insertRun(tx, { ...row, id: retry.id, ...splitSpec(spec), concurrencyLimit }, { at: retry.at })
+  await tx.insert(runInsertion, [toRunRow({ ...row, id: retry.id, spec, concurrencyLimit }, { at: retry.at })])
   return true
 }

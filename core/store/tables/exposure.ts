@@ -1,7 +1,27 @@
 // Records which sessions and runs hold external content, and which effects their tools have had since.
 import type { ToolEffect } from '../../plugin.ts'
-import type { EffectUse, Exposure } from '../store.ts'
 import type { Transaction } from '../transaction.ts'
+
+/** The operations of the store in this file. */
+export const exposureWrites = { useEffects }
+export const exposureReads = { getExposure }
+
+/** What the tools of a session, or of one run, have done since it holds external content. */
+export interface Exposure {
+  /** True: the transcript was empty when the external content arrived. */
+  fromStart: boolean
+  readsPrivate: boolean
+  sends: boolean
+}
+
+/** The effects of a tool that is about to be called. */
+export interface EffectUse {
+  /** Session keys and ids of runs whose effects count together. */
+  scopes: readonly string[]
+  effects: readonly ToolEffect[]
+  /** True: the effects are recorded whatever the scopes have done before. */
+  force?: boolean | undefined
+}
 
 interface ExposureRow {
   fromStart: number
@@ -14,6 +34,7 @@ const hasTranscriptSql = 'SELECT 1 FROM transcript WHERE session_key = ? LIMIT 1
 const insertSql = 'INSERT INTO exposure (scope, from_start, reads_private, sends) VALUES (?, ?, ?, 0)'
 const updateSql = 'UPDATE exposure SET reads_private = ?, sends = ? WHERE scope = ?'
 
+/** Undefined when the session or run holds no external content. */
 export async function getExposure(tx: Transaction, scope: string): Promise<Exposure | undefined> {
   const [row] = await tx.all<ExposureRow>(getSql, scope)
   return row && { fromStart: row.fromStart === 1, readsPrivate: row.readsPrivate === 1, sends: row.sends === 1 }
@@ -28,7 +49,11 @@ export async function exposeScope(tx: Transaction, scope: string): Promise<Expos
   return { fromStart, readsPrivate: !fromStart, sends: false }
 }
 
-/** Checks and records in one transaction: of two concurrent calls, the second sees the effects of the first. */
+/**
+ * Records the effects of a tool in all scopes, unless one of them has had the other effect before. In either case the
+ * scopes are marked as holding external content. Of two concurrent calls, the second sees the effects of the first.
+ * @returns that other effect; then no effect was recorded
+ */
 export async function useEffects(
   tx: Transaction,
   { scopes, effects, force = false }: EffectUse,

@@ -1,25 +1,97 @@
 // Events wait in a session until a run claims them. They leave the queue when that run has rendered them.
-import type { EventLimit, NewEvent, Store, StoredEvent, Timestamp, WaitingWake } from '../store.ts'
-import type { Transaction } from '../transaction.ts'
+import type { WakeMode } from '../../action.ts'
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import type { RunRef } from './run.ts'
 
-const insertSql = `
-  INSERT INTO event (id, session_key, text, request_id, mode, source, trusted, at, agent_id)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+/** The operations of the store in this file. */
+export const eventWrites = { claimEvents }
+export const eventReads = {
+  listRenderedEvents,
+  listWaitingEvents,
+  countWaitingEvents,
+  listSessionsWithWakes,
+  listWaitingWakes,
+}
+
+export interface NewEvent {
+  id: string
+  sessionKey: string
+  text: string
+  /** `now` also wakes the heartbeat. */
+  mode: WakeMode
+  /** The event's origin, as prompts name it: `webhook wake`, `run 0198…`. */
+  source: string
+  /** True: prompts show the text without the external content wrapper. */
+  trusted: boolean
+  /**
+   * True: the text is the field `text` of the body of the request that the event is accepted with, and is stored only
+   * there. At most one event of a command may set it.
+   */
+  inBody?: boolean
+  /**
+   * The agent that the event wakes, whatever session it waits in. Absent: the event wakes the agent whose main session
+   * it waits in, if any.
+   */
+  agentId?: string | undefined
+}
+
+export interface StoredEvent extends Omit<NewEvent, 'inBody' | 'agentId'> {
+  at: Timestamp
+}
+
+/** The number of events that one call returns, and roughly the number of their characters. At least one is returned. */
+export interface EventLimit {
+  count: number
+  characters: number
+}
+
+/** A session in which events wait for the agent that they name. */
+export interface WaitingWake {
+  agentId: string
+  sessionKey: string
+  mode: WakeMode
+}
+
+export const eventInsertion: Insertion = {
+  table: 'event',
+  columns: {
+    id: 'text',
+    session_key: 'text',
+    text: 'text',
+    request_id: 'text',
+    mode: 'text',
+    source: 'text',
+    trusted: 'integer',
+    at: 'integer',
+    agent_id: 'text',
+  },
+}
 
 /** `requestId` is the request that the events were accepted with. */
-export async function insertEvents(
-  tx: Transaction,
+export function toEventRows(
   events: readonly NewEvent[],
-  { at, requestId }: { at: Timestamp; requestId: string | undefined },
-): Promise<void> {
+  { at, requestId }: { at: Timestamp; requestId?: string | undefined },
+): Row[] {
   // Only one event may share its text with the request, so that the body is needed no longer once that one is rendered.
-  const owner = events.find(({ inBody }) => inBody)
-  const inserts = events.map(async (event) => {
+  const owner = requestId === undefined ? undefined : events.find(({ inBody }) => inBody)
+  return events.map((event) => {
     const { id, sessionKey, text, mode, source, trusted, agentId = null } = event
-    const ownText = event === owner && requestId !== undefined ? null : text
-    await tx.run(insertSql, id, sessionKey, ownText, requestId ?? null, mode, source, Number(trusted), at, agentId)
+    return [
+      id,
+      sessionKey,
+      event === owner ? null : text,
+      requestId ?? null,
+      mode,
+      source,
+      Number(trusted),
+      at,
+      agentId,
+    ]
   })
-  await Promise.all(inserts)
+}
+
+export async function insertEvents(tx: Transaction, events: readonly NewEvent[], at: Timestamp): Promise<void> {
+  if (events.length > 0) await tx.insert(eventInsertion, toEventRows(events, { at }))
 }
 
 interface EventRow extends Omit<StoredEvent, 'text' | 'trusted'> {
@@ -36,9 +108,12 @@ const heldRunSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND sta
 const claimedSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
 const claimSql = 'UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND seq <= ?'
 
+/** Assigns the session's oldest waiting events to a run. A repeated call returns the same events. */
 export async function claimEvents(
   tx: Transaction,
-  ...[run, sessionKey, limit]: Parameters<Store['claimEvents']>
+  run: RunRef,
+  sessionKey: string,
+  limit: EventLimit,
 ): Promise<StoredEvent[]> {
   if ((await tx.all(heldRunSql, run.id, run.fencingToken)).length === 0) return []
   const claimed = await tx.all<EventRow>(claimedSql, run.id)
@@ -90,6 +165,7 @@ export function readText(body: string): string {
   return text.trim().toWellFormed()
 }
 
+/** The session's oldest events that no run has claimed. */
 export async function listWaitingEvents(
   tx: Transaction,
   sessionKey: string,
@@ -101,6 +177,7 @@ export async function listWaitingEvents(
 const ofRequestSql = `
   SELECT ${columns} FROM event WHERE request_id = ? AND request_id IS NOT NULL AND text IS NOT NULL ORDER BY seq`
 
+/** The events of a request whose texts its mapping rendered, in order, until they are purged. */
 export async function listRenderedEvents(tx: Transaction, requestId: string): Promise<StoredEvent[]> {
   return (await tx.all<EventRow>(ofRequestSql, requestId)).map(toEvent)
 }
@@ -131,6 +208,7 @@ export async function countWaitingEvents(tx: Transaction, sessionKey: string): P
 
 const sessionsSql = `SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE run_id IS NULL AND mode = 'now'`
 
+/** Sessions with a waiting event of mode `now`: wakes that were requested before a crash. */
 export async function listSessionsWithWakes(tx: Transaction): Promise<string[]> {
   return (await tx.all<{ sessionKey: string }>(sessionsSql)).map(({ sessionKey }) => sessionKey)
 }
@@ -139,6 +217,7 @@ const wakesSql = `
   SELECT DISTINCT agent_id AS "agentId", session_key AS "sessionKey", mode
   FROM event WHERE agent_id IS NOT NULL AND run_id IS NULL`
 
+/** Sessions with events that wait for the agent that they name. */
 export async function listWaitingWakes(tx: Transaction): Promise<WaitingWake[]> {
   return await tx.all<WaitingWake>(wakesSql)
 }

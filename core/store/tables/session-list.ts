@@ -1,6 +1,23 @@
 // Lists sessions: those that have started, those that a queued run will start, and those in which only events wait.
-import type { SessionPage, SessionPosition, Store, StoredSession } from '../store.ts'
 import type { Transaction } from '../transaction.ts'
+import type { StoredSession } from './session.ts'
+
+/** The operations of the store in this file. */
+export const sessionListReads = { listSessions }
+
+/**
+ * Where a page of sessions ended: at a session that has started or has events, and at the queued run (`run`) whose
+ * session has not started.
+ */
+export interface SessionPosition extends Pick<StoredSession, 'updatedAt' | 'key'> {
+  run: number
+}
+
+export interface SessionPage {
+  items: StoredSession[]
+  /** Where the next page starts; absent on the last page. */
+  next?: SessionPosition
+}
 
 /** The rows that one call reads when it filters. */
 const windowRows = 1000
@@ -14,13 +31,23 @@ interface Candidate extends StoredSession {
   isWindowEnd?: boolean
 }
 
+interface SessionFilter {
+  agentId?: string | undefined
+  /** The agent of sessions whose key names none. */
+  defaultAgentId: string
+  after?: SessionPosition | undefined
+  limit: number
+}
+
 /**
+ * Lists sessions, the most recently used first.
+ *
  * Accepting an event, or a webhook run without a session key, writes no session row. Such sessions are found by what
  * waits in them. The three sources come from their indexes, newest first, and are merged.
  */
 export async function listSessions(
   tx: Transaction,
-  { agentId, defaultAgentId, after = newest, limit }: Parameters<Store['listSessions']>[0],
+  { agentId, defaultAgentId, after = newest, limit }: SessionFilter,
 ): Promise<SessionPage> {
   const rows = agentId === undefined ? limit + 1 : windowRows
   const sources = [

@@ -1,27 +1,99 @@
 // The request log: one row for each webhook request, accepted or not.
 import type { Json } from '../../plugin.ts'
-import type {
-  AcceptCommand,
-  NewRefusal,
-  NewRequest,
-  Page,
-  PageRequest,
-  RequestFilter,
-  RequestResult,
-  RequestStatus,
-  RequestSummary,
-  RunStatus,
-  StoredRequest,
-  Timestamp,
-} from '../store.ts'
-import { type Condition, type Listing, listPage, mapPage } from './lists.ts'
-import type { Transaction } from '../transaction.ts'
+import type { RunStatus } from '../run-spec.ts'
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import { type Condition, type Listing, listPage, mapPage, type Page, type PageRequest } from './page.ts'
 
-const insertSql = `
-  INSERT INTO request (id, at, hook, client, status, result, awaited, headers, query, body)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+/** The operations of the store in this file. */
+export const requestWrites = { recordRefusal }
+export const requestReads = { listRequests, getRequest }
 
-interface RequestVerdict {
+export interface NewRequest {
+  id: string
+  hook: string
+  client: string
+  /** A JSON object, redacted by the caller. It crosses to the store's thread as text, which costs half as much. */
+  headers: string
+  /** The query string as a JSON object, redacted by the caller; absent when there was none. */
+  query?: string | undefined
+  /** The raw body; null when the request was refused before its body was read. */
+  body: string | null
+  /** The id of the request that an operator replayed. */
+  replayOf?: string | undefined
+  /** Absent: the sender presented the hook token, or an operator replayed the request. */
+  authentication?: Authentication | undefined
+}
+
+/** How a sender proved its identity. */
+export interface Authentication {
+  scheme: string
+  /** The index of the secret among the mapping's secrets; absent if the scheme has none. */
+  secret?: number | undefined
+}
+
+export type RequestStatus = 'accepted' | 'skipped' | 'rejected' | 'failed' | 'duplicate'
+
+/** A request that started nothing, and why. */
+export interface NewRefusal extends NewRequest {
+  status: Exclude<RequestStatus, 'accepted'>
+  error?: { type: string; message: string } | undefined
+  /** Why a request was skipped, if no transform or preset decided it. */
+  reason?: SkipReason | undefined
+  /** With the reason `skip`. */
+  skippedBy?: SkippedBy | undefined
+}
+
+/** It was a verification request of the sender, or met the conditions in the key `skip` of its mapping. */
+export type SkipReason = 'handshake' | 'skip'
+
+export interface SkippedBy {
+  /** The id of the mapping. */
+  mapping: string
+  /** The index of the conditions in `skip`. */
+  rule: number
+}
+
+/** What a request led to. */
+export interface RequestResult {
+  runIds?: readonly string[]
+  eventIds?: readonly string[]
+  error?: { type: string; message: string }
+  reason?: SkipReason
+  skippedBy?: SkippedBy
+  replayOf?: string
+  authentication?: Authentication
+}
+
+/** A request in a list, without its headers and its body. */
+export interface RequestSummary extends Pick<NewRequest, 'id' | 'hook' | 'client'> {
+  seq: number
+  at: Timestamp
+  status: RequestStatus
+  result: RequestResult
+}
+
+export interface StoredRequest extends RequestSummary, Pick<NewRequest, 'body'> {
+  headers: Json
+  query: Json
+}
+
+export const requestInsertion: Insertion = {
+  table: 'request',
+  columns: {
+    id: 'text',
+    at: 'integer',
+    hook: 'text',
+    client: 'text',
+    status: 'text',
+    result: 'text',
+    awaited: 'integer',
+    headers: 'text',
+    query: 'text',
+    body: 'text',
+  },
+}
+
+interface Verdict {
   at: Timestamp
   status: RequestStatus
   result: RequestResult
@@ -29,28 +101,25 @@ interface RequestVerdict {
   isAwaited: boolean
 }
 
-async function insert(
-  tx: Transaction,
+const toRow = (
   { id, hook, client, headers, query, body }: NewRequest,
-  { at, status, result, isAwaited }: RequestVerdict,
-): Promise<void> {
-  const [resultJson, awaited] = [JSON.stringify(result), Number(isAwaited)]
-  await tx.run(insertSql, id, at, hook, client, status, resultJson, awaited, headers, query ?? null, body)
-}
+  { at, status, result, isAwaited }: Verdict,
+): Row => [id, at, hook, client, status, JSON.stringify(result), Number(isAwaited), headers, query ?? null, body]
 
-/** The part of an accepted command that its request mentions. */
-interface AcceptedWork extends Pick<AcceptCommand, 'at' | 'events'> {
+/** What a request started. */
+interface AcceptedWork {
+  at: Timestamp
+  events?: readonly { id: string; inBody?: boolean }[] | undefined
   runs?: readonly { id: string }[] | undefined
 }
 
-export async function insertRequest(tx: Transaction, request: NewRequest, command: AcceptedWork): Promise<void> {
-  await insert(tx, request, {
-    at: command.at,
+export const toAcceptedRow = (request: NewRequest, work: AcceptedWork): Row =>
+  toRow(request, {
+    at: work.at,
     status: 'accepted',
-    result: describeAccepted(request, command),
-    isAwaited: command.events?.some(({ inBody }) => inBody) ?? false,
+    result: describeAccepted(request, work),
+    isAwaited: work.events?.some(({ inBody }) => inBody) ?? false,
   })
-}
 
 /** The result of an accepted request names what it started. */
 export function describeAccepted(
@@ -65,8 +134,11 @@ export function describeAccepted(
   }
 }
 
+/** Logs a request that started nothing. */
 export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Timestamp): Promise<void> {
-  await insert(tx, refusal, { at, status: refusal.status, result: describeRefused(refusal), isAwaited: false })
+  const { status } = refusal
+  const row = toRow(refusal, { at, status, result: describeRefused(refusal), isAwaited: false })
+  await tx.insert(requestInsertion, [row])
 }
 
 export const describeRefused = ({ error, reason, skippedBy, replayOf, authentication }: NewRefusal): RequestResult => ({
@@ -76,6 +148,16 @@ export const describeRefused = ({ error, reason, skippedBy, replayOf, authentica
   ...(replayOf !== undefined && { replayOf }),
   ...(authentication && { authentication }),
 })
+
+export interface RequestFilter {
+  hook?: string | undefined
+  status?: RequestStatus | undefined
+  /** At least one run of the request has this status. */
+  runStatus?: RunStatus | undefined
+  since?: Timestamp | undefined
+  /** Text that the body contains. Case is ignored. */
+  text?: string | undefined
+}
 
 interface SummaryRow extends Omit<RequestSummary, 'result'> {
   result: string

@@ -1,38 +1,65 @@
 // Idempotency keys: a request claims its key, a second request with the same key gets the first one's reply, and a key
 // whose runs have all failed is released.
 import type { RunStatus } from '../run-spec.ts'
-import type { AcceptCommand, AcceptResult, Timestamp } from '../store.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 
-type Idempotency = NonNullable<AcceptCommand['idempotency']>
+/** The operations of the store in this file. */
+export const idempotencyWrites = { purgeExpiredKeys }
+export const idempotencyReads = { hasKey }
+
+/** The key of a request, and the reply that a repeated request gets. */
+export interface IdempotencyKey {
+  scope: string
+  key: string
+  bodyHash: string
+  expiresAt: Timestamp
+  reply: string
+}
 
 /** An expired key counts as unused, whether or not it has been purged. */
-const claimSql = `
-  INSERT INTO idempotency (scope, key, body_hash, expires_at, reply) VALUES (?, ?, ?, ?, ?)
-  ON CONFLICT (scope, key) DO UPDATE SET
-    body_hash = excluded.body_hash, expires_at = excluded.expires_at, reply = excluded.reply
-  WHERE idempotency.expires_at <= ?`
-
-/** @returns false when the key is in use */
-export async function claimKey(
-  tx: Transaction,
-  { scope, key, bodyHash, expiresAt, reply }: Idempotency,
-  at: Timestamp,
-): Promise<boolean> {
-  return (await tx.run(claimSql, scope, key, bodyHash, expiresAt, reply, at)) === 1
+const keyInsertion: Insertion = {
+  table: 'idempotency',
+  columns: { scope: 'text', key: 'text', body_hash: 'text', expires_at: 'integer', reply: 'text' },
+  then: `
+    ON CONFLICT (scope, key) DO UPDATE SET
+      body_hash = excluded.body_hash, expires_at = excluded.expires_at, reply = excluded.reply
+    WHERE idempotency.expires_at <= ?
+    RETURNING scope, key`,
 }
+
+/** Claims keys, each of which only its first request gets. @returns those that were not in use */
+export async function claimKeys(
+  tx: Transaction,
+  keys: readonly IdempotencyKey[],
+  at: Timestamp,
+): Promise<ReadonlySet<IdempotencyKey>> {
+  const first = new Map<string, IdempotencyKey>()
+  for (const key of keys) if (!first.has(nameOf(key))) first.set(nameOf(key), key)
+  const rows = Array.from(first.values(), ({ scope, key, bodyHash, expiresAt, reply }): Row => {
+    return [scope, key, bodyHash, expiresAt, reply]
+  })
+  const claimed = await tx.insert<KeyName>(keyInsertion, rows, at)
+  return new Set(claimed.flatMap((row) => first.get(nameOf(row)) ?? []))
+}
+
+type KeyName = Pick<IdempotencyKey, 'scope' | 'key'>
+
+const nameOf = ({ scope, key }: KeyName): string => JSON.stringify([scope, key])
 
 const hasSql = 'SELECT 1 FROM idempotency WHERE scope = ? AND key = ? AND expires_at > ?'
 
-export async function hasKey(
-  tx: Transaction,
-  { scope, key }: Pick<Idempotency, 'scope' | 'key'>,
-  at: Timestamp,
-): Promise<boolean> {
+/** Whether a request or message with this key was accepted before. */
+export async function hasKey(tx: Transaction, { scope, key }: KeyName, at: Timestamp): Promise<boolean> {
   return (await tx.all(hasSql, scope, key, at)).length > 0
 }
 
-export async function replayReply(tx: Transaction, { scope, key, bodyHash }: Idempotency): Promise<AcceptResult> {
+export type Replay =
+  /** The key was used with the same body. `reply` is the first request's reply. */
+  | { outcome: 'replayed'; reply: string }
+  /** The key was used with another body. */
+  | { outcome: 'conflict' }
+
+export async function replayReply(tx: Transaction, { scope, key, bodyHash }: IdempotencyKey): Promise<Replay> {
   const [first] = await tx.all<{ bodyHash: string; reply: string }>(
     'SELECT body_hash AS "bodyHash", reply FROM idempotency WHERE scope = ? AND key = ?',
     scope,
@@ -49,6 +76,7 @@ const purgeSql = `
     SELECT scope, key FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)
   DELETE FROM idempotency WHERE (scope, key) IN (SELECT scope, key FROM expired)`
 
+/** Deletes expired idempotency keys. @returns how many */
 export async function purgeExpiredKeys(tx: Transaction, at: Timestamp): Promise<number> {
   return tx.run(purgeSql, at, maxPurgedKeys)
 }

@@ -1,6 +1,17 @@
 // Counts live runs, unsent deliveries and schedules with the partial indexes that hold only those rows.
-import type { LiveCounts } from '../store.ts'
-import type { Transaction } from '../transaction.ts'
+import type { DeliveryStatus } from './tables/outbox.ts'
+import type { Timestamp, Transaction } from './transaction.ts'
+
+/** The operations of the store in this file. */
+export const liveCountReads = { getLiveCounts }
+
+/** Counts of live runs, of deliveries that were not sent, and of schedules. */
+export interface LiveCounts {
+  runs: { queued: number; running: number }
+  deliveries: Record<Exclude<DeliveryStatus, 'sent' | 'skipped'>, number>
+  /** `nextAt` is the time of the next firing; null when there are no schedules. */
+  schedules: { count: number; nextAt: Timestamp | null }
+}
 
 const runsSql = `SELECT
   (SELECT count(*) FROM run WHERE status = 'queued') AS queued,
