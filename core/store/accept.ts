@@ -67,49 +67,35 @@ export async function claimAll(
  * before this returns, so that a network is crossed once. Throws before the first one if a row cannot be made.
  */
 export function insertAll(tx: Transaction, commands: readonly AcceptCommand[]): unknown[] {
-  const rows = {
-    requests: commands.flatMap((command) => (command.request ? [toAcceptedRow(command.request, command)] : [])),
-    events: commands.flatMap(({ at, request, events = [] }) => toEventRows(events, { at, requestId: request?.id })),
-    runs: commands.flatMap(toRunRows),
-    sessions: lastOfEach(commands.flatMap(toSessionRows), 1),
-    routes: lastOfEach(
-      commands.flatMap(({ at, route }) => (route ? [toRouteRow(route, at)] : [])),
-      2,
-    ),
-    deliveries: commands.flatMap(({ at, deliveries = [] }) =>
-      deliveries.map((delivery) => toDeliveryRow(delivery, at)),
-    ),
-    states: lastOfEach(
-      commands.flatMap(({ state }) => (state ? [toStateRow(state.owner, state.key, state.value)] : [])),
-      2,
-    ),
+  const tables = new Map<Insertion, Row[]>()
+  const add = (insertion: Insertion, row: Row): void => {
+    const rows = tables.get(insertion)
+    if (rows) rows.push(row)
+    else tables.set(insertion, [row])
   }
-  const insert = (insertion: Insertion, given: readonly Row[]): unknown[] =>
-    given.length > 0 ? [tx.insert(insertion, given)] : []
-  return [
-    ...insert(requestInsertion, rows.requests),
-    ...insert(eventInsertion, rows.events),
-    ...insert(runInsertion, rows.runs),
-    ...insert(sessionInsertion, rows.sessions),
-    ...insert(routeInsertion, rows.routes),
-    ...insert(deliveryInsertion, rows.deliveries),
-    ...insert(stateInsertion, rows.states),
-  ]
+  for (const command of commands) addRows(command, add)
+  return Array.from(tables, ([insertion, rows]) => tx.insert(insertion, lastOfEach(rows, insertion)))
 }
 
-const toRunRows = ({ at, runs = [], idempotency }: AcceptCommand): Row[] =>
-  runs.map((run) => toRunRow(run, { at, idempotency: run.kind === 'hook' ? idempotency : undefined }))
-
-/** The row of an unnamed session is inserted when its run starts: one write less before the sender gets its answer. */
-function toSessionRows({ at, runs = [], route }: AcceptCommand): Row[] {
-  const sessions = runs.filter(({ unnamedSession }) => !unnamedSession)
-  return [...sessions, ...(route ? [route] : [])].map(({ sessionKey, agentId }) =>
-    toSessionRow({ key: sessionKey, agentId, updatedAt: at }, false),
-  )
+function addRows(command: AcceptCommand, add: (insertion: Insertion, row: Row) => void): void {
+  const { at, request, idempotency, events = [], runs = [], route, deliveries = [], state } = command
+  if (request) add(requestInsertion, toAcceptedRow(request, command))
+  for (const row of toEventRows(events, { at, requestId: request?.id })) add(eventInsertion, row)
+  for (const run of runs) {
+    add(runInsertion, toRunRow(run, { at, idempotency: run.kind === 'hook' ? idempotency : undefined }))
+    // The row of an unnamed session is inserted when its run starts: one write less before the sender gets its answer.
+    if (!run.unnamedSession) add(sessionInsertion, toSessionRow(run, at))
+  }
+  if (route) {
+    add(routeInsertion, toRouteRow(route, at))
+    add(sessionInsertion, toSessionRow(route, at))
+  }
+  for (const delivery of deliveries) add(deliveryInsertion, toDeliveryRow(delivery, at))
+  if (state) add(stateInsertion, toStateRow(state.owner, state.key, state.value))
 }
 
-/** One statement cannot update a row twice: of the rows with the same key in the first columns, the last one counts. */
-function lastOfEach(rows: readonly Row[], keyColumns: number): readonly Row[] {
-  if (rows.length < 2) return rows
+/** One statement cannot update a row twice: of the rows with the same key, the last one counts. */
+function lastOfEach(rows: readonly Row[], { keyColumns }: Insertion): readonly Row[] {
+  if (keyColumns === undefined || rows.length === 1) return rows
   return [...new Map(rows.map((row) => [JSON.stringify(row.slice(0, keyColumns)), row])).values()]
 }

@@ -1,9 +1,8 @@
 // Group commit: collects calls into groups, sends each group to the engine, settles every call with its own answer, and
 // publishes those that were committed.
 import { GatewayError } from '../errors.ts'
-import type { Feed } from './feed.ts'
+import type { CommittedCall, Commits } from './commits/commits.ts'
 import type { StoreCall } from './operations.ts'
-import type { CommittedCall } from './store.ts'
 
 export type FailureCode = 'internal_error' | 'store_unavailable' | 'store_damaged'
 
@@ -68,7 +67,7 @@ interface SentGroup {
 }
 
 interface GroupCommitOptions {
-  commits?: Pick<Feed<CommittedCall>, 'publish'>
+  commits?: Pick<Commits, 'publish'>
   limits?: Limits
 }
 

@@ -1,9 +1,10 @@
 // The store: its operations, each of which is one atomic transaction and resolves when its changes are on disk.
-import type { Feed } from './feed.ts'
-import type { OperationArgs, OperationName, Operations } from './operations.ts'
+import type { Commits } from './commits/commits.ts'
+import type { OperationArgs, Operations } from './operations.ts'
 import type { Replicas } from './replicas.ts'
 
 export type * from './accept.ts'
+export type * from './commits/commits.ts'
 export type * from './live-counts.ts'
 export type * from './purge.ts'
 export type { RunStatus } from './run-spec.ts'
@@ -34,24 +35,12 @@ export interface Store extends StoreOperations {
   close(): Promise<void>
 }
 
-/** A call that was committed, and its result. */
-export type CommittedCall = {
-  [Name in OperationName]: {
-    name: Name
-    args: OperationArgs<Name>
-    result: Awaited<ReturnType<Operations[Name]>>
-    /** From the call until it was committed. */
-    ms: number
-  }
-}[OperationName]
-
 /** A store that is being opened. Calls wait until it is open. */
 export interface OpeningStore {
   store: Store
   /** Rejects when the store cannot be opened. It must then be closed. */
   opened: Promise<void>
-  /** The calls of this gateway in the order in which they were committed, and before their callers know it. */
-  commits: Feed<CommittedCall>
+  commits: Commits
   /** True: other gateways may use the store at the same time. */
   isShared: boolean
   /** The other gateways on the same store. */

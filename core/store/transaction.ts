@@ -16,8 +16,12 @@ export interface Insertion {
   table: string
   /** The columns and their types, in the order of a row's values. */
   columns: Readonly<Record<string, 'text' | 'integer'>>
-  /** `ON CONFLICT …` and `RETURNING …`. Its placeholders take the values that follow the rows. */
-  then?: string
+  /** `ON CONFLICT …`. Its placeholders take the values that follow the rows. */
+  onConflict?: string
+  /** How many of the first columns are the key of `onConflict`. */
+  keyColumns?: number
+  /** The columns that RETURNING returns. */
+  returning?: string
 }
 
 export type Row = readonly Value[]
@@ -33,7 +37,7 @@ export interface Transaction {
   run(sql: string, ...values: Value[]): number | Promise<number>
   /**
    * Inserts rows in their order. With ON CONFLICT, no two of them may have the same key.
-   * @returns what RETURNING returns
+   * @returns a row for each row that was inserted or updated, if the insertion has `returning`
    */
   insert<Returned>(insertion: Insertion, rows: readonly Row[], ...values: Value[]): Returned[] | Promise<Returned[]>
   getSpace(): Space | Promise<Space>

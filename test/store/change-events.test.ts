@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { createChangeEvents } from '../../core/store/change-events.ts'
+import { createChangeEvents } from '../../core/store/commits/change-events.ts'
 import { openStore } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
 import {
@@ -72,6 +72,7 @@ it('publishes each change of a run and of its deliveries', async () => {
   await store.accept({ at: start, runs: [run, waiting] })
   const [first] = await claim(store)
   await store.releaseRun(first!)
+  await vi.waitFor(() => expect(published.at(-1)).toEqual(['run', run.id, 'queued', 0]))
   const [again] = await claim(store)
   expect(await store.endRun(first!, runEnd())).toBe(false)
   const delivery = newDelivery({ runId: run.id })
@@ -79,7 +80,9 @@ it('publishes each change of a run and of its deliveries', async () => {
   await store.cancelQueuedRun(waiting.id, cancelledEnd())
   const { id, fencingToken } = await claimDelivery(store)
   await store.endDelivery(id, fencingToken, { status: 'failed', reason: 'Nobody is there.' }, start)
+  await vi.waitFor(() => expect(published.at(-1)).toEqual(['delivery', id, 'failed', 'Nobody is there.']))
   await store.retryDelivery(id, start)
+  await vi.waitFor(() => expect(published.at(-1)).toEqual(['delivery', id, 'pending', null]))
   await claimDelivery(store)
   const late = { chunk: 0, reason: 'Sent back.', event: newEvent({ id: 'late' }) }
   expect(await Promise.all([1, 2].map(() => store.failDelivery(id, late, start)))).toEqual([true, false])

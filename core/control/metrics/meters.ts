@@ -1,5 +1,6 @@
 // Counts events since the start, as numbers in memory that GET /metrics reads.
-import type { CommittedCall, OpeningStore } from '../../store/store.ts'
+import { type CommitHandlers, handleCommit } from '../../store/commits/commits.ts'
+import type { OpeningStore } from '../../store/store.ts'
 import { count, type Counter, createHistogram, type Histogram, labels } from './counters.ts'
 import { createReloadMeter, type ReloadMeter } from './reload-meter.ts'
 import { createRunMeters, type RunMeters } from './run-meters.ts'
@@ -32,10 +33,11 @@ export function createMeters(): Meters {
     accepts: createHistogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]),
     commits: createHistogram([1, 2, 4, 8, 16, 32, 64, 128, 256]),
   }
+  const handlers = createHandlers(meters)
   return {
     ...meters,
     count: ({ commits, store }) => {
-      commits.subscribe((call) => countCommit(meters, call))
+      commits.subscribe((call) => handleCommit(handlers, call))
       meters.runs.count({ commits, store })
     },
   }
@@ -44,31 +46,29 @@ export function createMeters(): Meters {
 const byStatus = (status: string): string => labels({ status })
 const accepted = byStatus('accepted')
 
-function countCommit(
-  { webhookRequests, runs, deliveries, purged, firings, accepts }: Omit<Meters, 'count'>,
-  { name, args, result, ms }: CommittedCall,
-): void {
-  switch (name) {
-    case 'accept': {
-      const { request, runs: newRuns, firing } = args[0]
-      accepts.observe(ms / 1000)
-      if (result.outcome !== 'accepted') break
-      if (request) count(webhookRequests, accepted)
-      if (newRuns) runs.countAccepted(newRuns)
-      if (firing) count(firings, '')
-      break
-    }
-    case 'recordRefusal':
-      count(webhookRequests, byStatus(args[0].status))
-      break
-    case 'endDelivery':
-      if (result) count(deliveries, byStatus(args[2].status))
-      break
-    case 'purge':
-      for (const [kind, times] of Object.entries(result.counts)) if (times > 0) count(purged, `kind="${kind}"`, times)
-      break
-    case 'purgeBodies':
-      if (result.count > 0) count(purged, 'kind="bodies"', result.count)
-      break
-  }
-}
+const createHandlers = ({
+  webhookRequests,
+  runs,
+  deliveries,
+  purged,
+  firings,
+  accepts,
+}: Omit<Meters, 'count'>): CommitHandlers => ({
+  accept: ({ args: [command], result: { outcome }, ms }) => {
+    accepts.observe(ms / 1000)
+    if (outcome !== 'accepted') return
+    if (command.request) count(webhookRequests, accepted)
+    if (command.runs) runs.countAccepted(command.runs)
+    if (command.firing) count(firings, '')
+  },
+  recordRefusal: ({ args: [{ status }] }) => count(webhookRequests, byStatus(status)),
+  endDelivery: ({ args: [, , { status }], result: isEnded }) => {
+    if (isEnded) count(deliveries, byStatus(status))
+  },
+  purge: ({ result: { counts } }) => {
+    for (const [kind, times] of Object.entries(counts)) if (times > 0) count(purged, `kind="${kind}"`, times)
+  },
+  purgeBodies: ({ result }) => {
+    if (result.count > 0) count(purged, 'kind="bodies"', result.count)
+  },
+})

@@ -1,4 +1,5 @@
 // Counts runs: results, durations, failures and tokens, by kind, agent and model.
+import { type CommitHandlers, handleCommit } from '../../store/commits/commits.ts'
 import type { OpeningStore, RunEnd, RunRef, Store, StoredRun } from '../../store/store.ts'
 import { type Counter, count, createHistogram, createBoundedValues, type Histogram, labels } from './counters.ts'
 
@@ -74,26 +75,24 @@ export function createRunMeters(): RunMeters {
     countAccepted: (runs) => {
       for (const { kind } of runs) count(accepted, labels({ kind }))
     },
-    count: ({ commits, store }) =>
-      void commits.subscribe(({ name, args, result }) => {
-        switch (name) {
-          case 'claimRuns':
-            for (const run of result) activeRuns.set(run.id, { run, startedAt: performance.now() })
-            break
-          case 'releaseRun':
-            activeRuns.delete(args[0].id)
-            break
-          case 'recoverExpiredRuns':
-            for (const run of result.exhausted) activeRuns.set(run.id, { run })
-            break
-          case 'endRun':
-            if (result) countEnd(...args)
-            activeRuns.delete(args[0].id)
-            break
-          case 'cancelQueuedRun':
-            if (result) void countCancelled(store, args[0])
-            break
-        }
-      }),
+    count: ({ commits, store }) => {
+      const handlers: CommitHandlers = {
+        claimRuns: ({ result: claimed }) => {
+          for (const run of claimed) activeRuns.set(run.id, { run, startedAt: performance.now() })
+        },
+        releaseRun: ({ args: [{ id }] }) => void activeRuns.delete(id),
+        recoverExpiredRuns: ({ result: { exhausted } }) => {
+          for (const run of exhausted) activeRuns.set(run.id, { run })
+        },
+        endRun: ({ args: [run, end], result: isEnded }) => {
+          if (isEnded) countEnd(run, end)
+          activeRuns.delete(run.id)
+        },
+        cancelQueuedRun: ({ args: [id], result: isCancelled }) => {
+          if (isCancelled) void countCancelled(store, id)
+        },
+      }
+      commits.subscribe((call) => handleCommit(handlers, call))
+    },
   }
 }

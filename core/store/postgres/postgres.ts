@@ -1,12 +1,13 @@
 // The distributed store: a PostgreSQL database that any number of gateways share.
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin.ts'
-import { createFeed } from '../feed.ts'
+import type { Commits } from '../commits/commits.ts'
+import { createFeed } from '../commits/feed.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome } from '../group-commit.ts'
 import type { StoreCall } from '../operations.ts'
 import { createStoreCalls } from '../store-calls.ts'
-import type { CommittedCall, OpeningStore } from '../store.ts'
+import type { OpeningStore } from '../store.ts'
 import { assertUsable } from './copy-lock.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
@@ -38,7 +39,7 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   // A start that fails earlier does not await it.
   opened.catch(() => undefined)
 
-  const commits = createFeed<CommittedCall>()
+  const commits: Commits = createFeed()
   const options = { commits, limits }
   const lanes = {
     accepts: createGroupCommit((calls) => commit('accepts', calls), options),

@@ -79,9 +79,11 @@ function toStorable(value: Parameter): Parameter {
 const arrayTypes = { text: 'text[]', integer: 'bigint[]' } as const
 
 /** One array for each column, so that one statement inserts any number of rows. */
-function toInsertSql({ table, columns, then = '' }: Insertion): string {
+function toInsertSql({ table, columns, onConflict = '', returning }: Insertion): string {
+  const names = Object.keys(columns).join(', ')
+  const end = returning === undefined ? '' : `RETURNING ${returning}`
   const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`)
-  return `INSERT INTO ${table} (${Object.keys(columns).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${then}`
+  return `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict} ${end}`
 }
 
 const noSpace = { bytes: 0, free: 0 }

@@ -111,7 +111,10 @@ export function createTransaction(
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
     insert: <Returned>(insertion: Insertion, rows: readonly (readonly Value[])[], ...values: Value[]) => {
       const statement = prepareInsert(insertion)
-      return rows.flatMap((row) => statement.all(...row, ...values) as Returned[])
+      if (insertion.returning !== undefined)
+        return rows.flatMap((row) => statement.all(...row, ...values) as Returned[])
+      for (const row of rows) statement.run(...row, ...values)
+      return []
     },
     getSpace: () => prepare(spaceSql).get() as unknown as Space,
     reclaimSpace: (bytes) => {
@@ -121,9 +124,10 @@ export function createTransaction(
   }
 }
 
-export function toInsertSql({ table, columns, then = '' }: Insertion): string {
+export function toInsertSql({ table, columns, onConflict = '', returning }: Insertion): string {
   const names = Object.keys(columns)
-  return `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ${then}`
+  const end = returning === undefined ? '' : `RETURNING ${returning}`
+  return `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ${onConflict} ${end}`
 }
 
 const spaceSql = `

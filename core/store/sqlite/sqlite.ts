@@ -1,11 +1,12 @@
 // The embedded store: an SQLite file that one process owns. A worker thread writes it, with many calls per commit.
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin.ts'
-import { createFeed } from '../feed.ts'
+import type { Commits } from '../commits/commits.ts'
+import { createFeed } from '../commits/feed.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { noReplicas } from '../replicas.ts'
 import { createStoreCalls } from '../store-calls.ts'
-import type { CommittedCall, OpeningStore } from '../store.ts'
+import type { OpeningStore } from '../store.ts'
 import { acquireLock } from './lock.ts'
 import { createStoreThread, type StoreThread } from './thread.ts'
 
@@ -20,7 +21,7 @@ export interface SqliteOptions {
 export function createSqliteStore({ path, log, onCommit }: SqliteOptions): OpeningStore {
   const lock = acquireLock(path)
   const thread = createStoreThread({ path, log, onCommit })
-  const commits = createFeed<CommittedCall>()
+  const commits: Commits = createFeed()
   const groupCommit = createGroupCommit(thread.commit, { commits })
   async function close(): Promise<void> {
     await groupCommit.close()

@@ -20,11 +20,11 @@ export interface IdempotencyKey {
 const keyInsertion: Insertion = {
   table: 'idempotency',
   columns: { scope: 'text', key: 'text', body_hash: 'text', expires_at: 'integer', reply: 'text' },
-  then: `
+  onConflict: `
     ON CONFLICT (scope, key) DO UPDATE SET
       body_hash = excluded.body_hash, expires_at = excluded.expires_at, reply = excluded.reply
-    WHERE idempotency.expires_at <= ?
-    RETURNING scope, key`,
+    WHERE idempotency.expires_at <= ?`,
+  returning: 'scope, key',
 }
 
 /** Claims keys, each of which only its first request gets. @returns those that were not in use */

@@ -19,7 +19,10 @@ const acquireSql = `
 /** Acquires or renews a lease that only one owner may hold. Undefined while another owner holds it. */
 export async function acquireLease(
   tx: Transaction,
-  ...[name, owner, at, until]: [name: string, owner: string, at: Timestamp, until: Timestamp]
+  name: string,
+  owner: string,
+  at: Timestamp,
+  until: Timestamp,
 ): Promise<LeaseGrant | undefined> {
   const [row] = await tx.all<{ fencingToken: number }>(acquireSql, name, owner, until, at, at)
   return row && { fencingToken: row.fencingToken }

@@ -228,7 +228,10 @@ const retryLaterSql = `
 /** Ends an attempt, and stores the event of `end`. @returns false when the fencing token is stale */
 export async function endDelivery(
   tx: Transaction,
-  ...[id, fencingToken, end, at]: [id: string, fencingToken: number, end: DeliveryEnd, at: Timestamp]
+  id: string,
+  fencingToken: number,
+  end: DeliveryEnd,
+  at: Timestamp,
 ): Promise<boolean> {
   if (end.status === 'retry')
     return (await tx.run(retryLaterSql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1

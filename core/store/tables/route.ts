@@ -29,11 +29,12 @@ export const routeInsertion: Insertion = {
     route: 'text',
     at: 'integer',
   },
-  then: `
+  onConflict: `
     ON CONFLICT (session_key, channel) DO UPDATE SET
       account_id = excluded.account_id, recipient = excluded.recipient, thread_id = excluded.thread_id,
       route = excluded.route, at = excluded.at
     WHERE excluded.at >= route.at`,
+  keyColumns: 2,
 }
 
 export function toRouteRow(route: NewRoute & { sessionKey: string }, at: Timestamp): Row {

@@ -59,7 +59,7 @@ export async function endRun(tx: Transaction, { id, fencingToken }: RunRef, end:
   const [run] = await tx.all<EndedRow>(endSql, status, JSON.stringify(result), at, id, fencingToken)
   if (!run) return (await tx.all(isEndedSql, id, fencingToken, at)).length > 0
   await storeEffects(tx, { id, ...run }, end)
-  await touchSession(tx, { key: run.sessionKey, agentId: run.agentId, updatedAt: at }, true)
+  await touchSession(tx, run, at)
   return true
 }
 

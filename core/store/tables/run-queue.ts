@@ -80,8 +80,7 @@ export async function claimRuns(
   const limit = maxRunning === undefined ? max : Math.min(max, maxRunning - (await countRunning(tx)))
   if (limit <= 0) return []
   const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, limit, owner, at + leaseMs, at))
-  for (const { sessionKey, agentId } of claimed)
-    await touchSession(tx, { key: sessionKey, agentId, updatedAt: at }, true)
+  for (const run of claimed) await touchSession(tx, run, at)
   return claimed
 }
 

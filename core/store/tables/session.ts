@@ -20,24 +20,27 @@ export interface SessionCounts {
 export const sessionInsertion: Insertion = {
   table: 'session',
   columns: { key: 'text', agent_id: 'text', updated_at: 'integer', unnamed: 'integer' },
-  then: `
+  onConflict: `
     ON CONFLICT (key) DO UPDATE SET
       updated_at = CASE
         WHEN excluded.updated_at > session.updated_at THEN excluded.updated_at ELSE session.updated_at END,
       unnamed = session.unnamed * excluded.unnamed
     WHERE excluded.updated_at > session.updated_at OR excluded.unnamed < session.unnamed`,
+  keyColumns: 1,
 }
 
-export const toSessionRow = ({ key, agentId, updatedAt }: StoredSession, unnamed: boolean): Row => [
-  key,
-  agentId,
-  updatedAt,
-  Number(unnamed),
-]
+/** Anything that belongs to a session, such as a run. */
+interface OfSession {
+  sessionKey: string
+  agentId: string
+}
 
-/** Inserts or updates a session. A named session stays named: callers that do not know pass `unnamed`, too. */
-export async function touchSession(tx: Transaction, session: StoredSession, unnamed = false): Promise<void> {
-  await tx.insert(sessionInsertion, [toSessionRow(session, unnamed)])
+/** The row of a session that a caller has named. */
+export const toSessionRow = ({ sessionKey, agentId }: OfSession, at: Timestamp): Row => [sessionKey, agentId, at, 0]
+
+/** Inserts a session that no caller has named, or updates one. A named session stays named. */
+export async function touchSession(tx: Transaction, { sessionKey, agentId }: OfSession, at: Timestamp): Promise<void> {
+  await tx.insert(sessionInsertion, [[sessionKey, agentId, at, 1]])
 }
 
 /** A session without a row yet is found through its queued run. */

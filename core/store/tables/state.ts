@@ -10,7 +10,8 @@ const getSql = 'SELECT value FROM state WHERE owner = ? AND key = ?'
 export const stateInsertion: Insertion = {
   table: 'state',
   columns: { owner: 'text', key: 'text', value: 'text' },
-  then: 'ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value',
+  onConflict: 'ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value',
+  keyColumns: 2,
 }
 
 export const toStateRow = (owner: string, key: string, value: Json): Row => [owner, key, JSON.stringify(value)]

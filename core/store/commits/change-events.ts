@@ -1,16 +1,17 @@
 // Publishes change events: every committed change of a request, event, run or delivery.
-import type { AcceptCommand } from './accept.ts'
+import type { AcceptCommand } from '../accept.ts'
+import { type CommitHandlers, type Commits, handleCommit } from './commits.ts'
 import type { DeliveryChange, RunChange, StoreChanges } from './changes.ts'
 import { createFeed, type Feed } from './feed.ts'
-import type { Replicas } from './replicas.ts'
+import type { Replicas } from '../replicas.ts'
 import { shareChanges } from './shared-changes.ts'
-import type { CommittedCall, NewDelivery, NewEvent, NewRun, RunEnd, Store, Timestamp } from './store.ts'
-import { describeAccepted, describeRefused } from './tables/request.ts'
+import type { NewDelivery, NewEvent, NewRun, RunEnd, Store, Timestamp } from '../store.ts'
+import { describeAccepted, describeRefused } from '../tables/request.ts'
 
 type ReadStore = Pick<Store, 'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery'>
 
 interface ChangeEventsDeps {
-  commits: Pick<Feed<CommittedCall>, 'subscribe'>
+  commits: Pick<Commits, 'subscribe'>
   store: ReadStore
   /** With it, changes of other gateways are published, too. */
   replicas?: Replicas | undefined
@@ -34,17 +35,20 @@ export function createChangeEvents({ commits, store, replicas }: ChangeEventsDep
 }
 
 function publishChanges(commits: ChangeEventsDeps['commits'], store: ReadStore, changes: StoreChanges): void {
-  const publish = createPublish(store, changes)
-  let last = Promise.resolve()
+  const handlers = createHandlers(store, changes)
+  let last: Promise<unknown> = Promise.resolve()
   commits.subscribe((call) => {
     if (!Object.values(changes).some((feed: Feed<never>) => feed.hasSubscribers())) return
     // Some changes are read again, and later ones wait for that. If a record cannot be read, only its change is lost.
-    last = last.then(() => publish(call)).catch(() => undefined)
+    last = last.then(() => handleCommit(handlers, call)).catch(() => undefined)
   })
 }
 
-/** The callers of most operations know little more than an id, so the record is read again. */
-function createPublish(store: ReadStore, { requests, events, runs, outbox }: StoreChanges) {
+/**
+ * Most calls know little more than an id, so the record is read when its change is published. Another change may have
+ * been committed by then; its own event follows.
+ */
+function createHandlers(store: ReadStore, { requests, events, runs, outbox }: StoreChanges): CommitHandlers<unknown> {
   async function publishRun(id: string): Promise<void> {
     if (!runs.hasSubscribers()) return
     const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
@@ -81,48 +85,33 @@ function createPublish(store: ReadStore, { requests, events, runs, outbox }: Sto
     if (end.alert) await publishDelivery(end.alert.delivery.id)
   }
 
-  return async ({ name, args, result }: CommittedCall): Promise<void> => {
-    switch (name) {
-      case 'accept':
-        if (result.outcome === 'accepted') publishAccepted(args[0])
-        break
-      case 'recordRefusal': {
-        const [{ id, hook, client, status }, at] = args
-        requests.publish({ id, at, hook, client, status, result: describeRefused(args[0]) })
-        break
-      }
-      case 'claimRuns':
-        for (const run of result) runs.publish({ run, deliveries: [] })
-        break
-      case 'endRun':
-        if (result) await publishEnd(args[0].id, args[1])
-        break
-      case 'cancelQueuedRun':
-        if (result) await publishEnd(...args)
-        break
-      case 'releaseRun':
-        if (result) await publishRun(args[0].id)
-        break
-      case 'retryRun':
-        if (result) for (const id of [args[1].id, args[0]]) await publishRun(id)
-        break
-      case 'endDelivery': {
-        const [id, , end, at] = args
-        if (!result) break
-        await publishDelivery(id)
-        if ('event' in end && end.event) publishAdded(at, { events: [end.event] })
-        break
-      }
-      case 'failDelivery':
-        if (!result) break
-        await publishDelivery(args[0])
-        publishAdded(args[2], { events: [args[1].event] })
-        break
-      case 'retryDelivery':
-        if (result) await publishDelivery(args[0])
-        break
-    }
+  const handlers: CommitHandlers<unknown> = {
+    accept: ({ args: [command], result: { outcome } }) => outcome === 'accepted' && publishAccepted(command),
+    recordRefusal: ({ args: [refusal, at] }) => {
+      const { id, hook, client, status } = refusal
+      requests.publish({ id, at, hook, client, status, result: describeRefused(refusal) })
+    },
+    claimRuns: ({ result: claimed }) => {
+      for (const run of claimed) runs.publish({ run, deliveries: [] })
+    },
+    endRun: ({ args: [{ id }, end], result: isEnded }) => isEnded && publishEnd(id, end),
+    cancelQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && publishEnd(id, end),
+    releaseRun: ({ args: [{ id }], result: isReleased }) => isReleased && publishRun(id),
+    retryRun: ({ args: [id, retry], result: isRetried }) =>
+      isRetried && Promise.all([publishRun(retry.id), publishRun(id)]),
+    endDelivery: async ({ args: [id, , end, at], result: isEnded }) => {
+      if (!isEnded) return
+      await publishDelivery(id)
+      if ('event' in end && end.event) publishAdded(at, { events: [end.event] })
+    },
+    failDelivery: async ({ args: [id, { event }, at], result: isFailed }) => {
+      if (!isFailed) return
+      await publishDelivery(id)
+      publishAdded(at, { events: [event] })
+    },
+    retryDelivery: ({ args: [id], result: isRetried }) => isRetried && publishDelivery(id),
   }
+  return handlers
 }
 
 const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({

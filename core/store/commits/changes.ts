@@ -1,6 +1,6 @@
 // The changes of the store that its subscribers receive.
 import type { Feed } from './feed.ts'
-import type { RequestSummary, StoredDelivery, StoredEvent, StoredRun } from './store.ts'
+import type { RequestSummary, StoredDelivery, StoredEvent, StoredRun } from '../store.ts'
 
 export type RequestChange = Omit<RequestSummary, 'seq'>
 export type DeliveryChange = Omit<StoredDelivery, 'seq'>

@@ -1,9 +1,9 @@
 // The changes of all gateways on a shared store. Each gateway sends its changes only while another one watches them.
-import type { Json } from '../plugin.ts'
+import type { Json } from '../../plugin.ts'
 import type { StoreChanges } from './changes.ts'
 import { createFeed, type Feed } from './feed.ts'
-import type { Replicas } from './replicas.ts'
-import type { Store, StoredEvent } from './store.ts'
+import type { Replicas } from '../replicas.ts'
+import type { Store, StoredEvent } from '../store.ts'
 
 interface SharedDeps {
   store: Pick<Store, 'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery'>
