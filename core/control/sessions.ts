@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { viewTranscript } from '../sessions/transcript.ts'
 import type { SessionPosition, Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
-import { resolveSession, type SessionOwners } from '../tools/session.ts'
+import { locateSession, type SessionOwners } from '../tools/session.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from './lists.ts'
@@ -52,7 +52,7 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
         response: { 200: WholeSession, ...failures(404) },
       },
       handle: async ({ params, query }) => {
-        const { agentId, sessionKey: key } = resolveSession(agents, params.key)
+        const { agentId, sessionKey: key } = locateSession(agents, params.key)
         const [stored, events, waitingEvents, route, { items, next }] = await Promise.all([
           store.getSession(key),
           store.listWaitingEvents(key, eventLimits),

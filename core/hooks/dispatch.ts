@@ -24,8 +24,8 @@ export interface IncomingRequest {
   rawBody: string
   /** Whether the body is stored. */
   keepBody: boolean
-  /** `bodyHash` is empty when the key alone identifies the request. */
-  idempotency?: { scope: string; key: string; bodyHash: string } | undefined
+  /** `bodyHash` is empty when the key alone identifies the request; `latestOnly` if it is that of a `RepeatKey`. */
+  idempotency?: { scope: string; key: string; bodyHash: string; latestOnly?: boolean } | undefined
   /** Id of the request that an operator replayed as this one. */
   replayOf?: string | undefined
   /** Absent: the sender showed the hook token, or an operator replayed the request. */
@@ -140,6 +140,13 @@ interface DispatchDeps extends PlannerDeps {
 /** How long an idempotency key is stored. */
 const idempotencyMs = 24 * 60 * 60 * 1000
 
+/**
+ * How long a webhook without an id counts as a retry of the one before: longer than the pauses between the attempts of
+ * Alertmanager and Grafana (at most 90 seconds), and shorter than their usual time between two notifications of a group
+ * (five minutes).
+ */
+const retryMs = 4 * 60 * 1000
+
 export function createPlanner(deps: PlannerDeps): Planner {
   const { agents, createId } = deps
 
@@ -197,7 +204,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     }
     const idempotency = incoming.idempotency && {
       ...incoming.idempotency,
-      expiresAt: at + idempotencyMs,
+      expiresAt: at + (incoming.idempotency.latestOnly ? retryMs : idempotencyMs),
       reply: JSON.stringify(reply),
     }
     const result = await runs.accept({ at, request, idempotency, events: work.events, runs: work.runs })

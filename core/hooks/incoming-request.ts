@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts'
 import { headerReader } from '../http/auth.ts'
 import { isMultipart } from '../http/multipart.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
+import type { RepeatKey } from '../plugin.ts'
 import type { NewRefusal, Authentication, SkippedBy } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
 import { isSecretName, redactQuery, redacted } from '../config/secret-names.ts'
@@ -25,9 +26,9 @@ export interface AuthContext {
 
 export interface RequestDetails extends AuthContext {
   /** The id of the request that the signature covers: it takes precedence over headers, which anybody could change. */
-  signedId?: string | undefined
+  signedId?: string | RepeatKey | undefined
   /** The id that the mapping or preset found in the request. */
-  providerId?: string | undefined
+  providerId?: string | RepeatKey | undefined
   /** The `match.source` of the mapping: two services that share a name may use the same ids. */
   source?: string | undefined
 }
@@ -130,8 +131,16 @@ function idempotencyOf(
     return { scope: `hook:${hook}`, key, bodyHash: hash('sha256', request.rawBody, 'base64') }
   const id = signedId ?? providerId
   if (id === undefined) return undefined
+  const scope = source === undefined ? hook : `${hook}?${source}`
+  if (typeof id === 'object')
+    return {
+      scope: `latest:${scope}`,
+      key: hash('sha256', id.subject, 'base64'),
+      bodyHash: hash('sha256', id.content, 'base64'),
+      latestOnly: true,
+    }
   checkProviderId(id)
-  return { scope: source === undefined ? `provider:${hook}` : `provider:${hook}?${source}`, key: id, bodyHash: '' }
+  return { scope: `provider:${scope}`, key: id, bodyHash: '' }
 }
 
 export function checkProviderId(id: string): void {

@@ -1,6 +1,7 @@
 // Checks the fields that a mapping produced against the schema of their endpoint, and plans the resulting actions.
 import { actionFields, type ActionOverrides } from '../action.ts'
 import { GatewayError } from '../errors.ts'
+import { shortenSessionKey } from '../sessions/keys.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
 import { type createAgentBody, trimNames, WakeBody } from './schemas.ts'
 import type { AgentWork, Plan, Planner, Source, WakeWork } from './dispatch.ts'
@@ -11,7 +12,10 @@ export interface MappedFields extends ActionOverrides {
   operatorKey?: string | undefined
 }
 
-export type Action = { action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }
+export type Action = ({ action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }) & {
+  /** What the sender is told although the action is accepted. */
+  warning?: string
+}
 
 /** Throws `invalid_request` where the same fields in a request body would be rejected. */
 export type ReadAction = (fields: MappedFields) => Action
@@ -24,8 +28,17 @@ export function createActionReader(agentBody: ReturnType<typeof createAgentBody>
   const agent = lazily(() => compileCheck(Type.Object({ ...agentBody.properties, accountId, threadId })))
   return ({ action = 'agent', text, idempotencyKey: _key, ...body }) => {
     trimNames(body)
+    shortenKeys(body)
     if (action === 'wake') return { action, body: checked(wake(), wakeFields(text, body)) as WakeWork }
     return { action, body: checked(agent(), body) as AgentWork }
+  }
+}
+
+/** A key of which nothing is left is not set. */
+function shortenKeys(body: MappedFields): void {
+  for (const name of ['sessionKey', 'operatorKey'] as const) {
+    const key = body[name]
+    if (key !== undefined) body[name] = shortenSessionKey(key) || undefined
   }
 }
 
@@ -67,16 +80,25 @@ export function planActions(planner: Planner, actions: readonly Action[], source
   const plans = actions.map((action) =>
     action.action === 'wake' ? planner.planWake(action.body, source) : planner.planAgent(action.body, source),
   )
+  const warnings = [
+    ...new Set([
+      ...plans.flatMap(({ reply }) => warningsOf(reply)),
+      ...actions.flatMap(({ warning }) => warning ?? []),
+    ]),
+  ]
+  const noted = warnings.length > 0 && { warnings }
   const [first] = plans
-  if (plans.length === 1 && first) return first
+  if (plans.length === 1 && first) return { ...first, reply: { ...first.reply, ...noted } }
   const events = plans.flatMap(({ work }) => work.events ?? [])
   const runs = plans.flatMap(({ work }) => work.runs ?? [])
-  const warnings = [...new Set(plans.flatMap(({ reply }) => ('warnings' in reply ? reply.warnings : undefined) ?? []))]
   const reply: SeveralReply = {
     ok: true,
     ...(runs.length > 0 && { runIds: runs.map(({ id }) => id) }),
     ...(events.length > 0 && { eventIds: events.map(({ id }) => id) }),
-    ...(warnings.length > 0 && { warnings }),
+    ...noted,
   }
   return { work: { ...(events.length > 0 && { events }), ...(runs.length > 0 && { runs }) }, reply }
 }
+
+const warningsOf = (reply: object): readonly string[] =>
+  ('warnings' in reply ? (reply.warnings as readonly string[] | undefined) : undefined) ?? []

@@ -5,7 +5,7 @@ import { headerReader } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { parseWebhookBody, type WebhookBody } from '../http/webhook-body.ts'
-import type { Log } from '../plugin.ts'
+import type { Log, RepeatKey } from '../plugin.ts'
 import type { Authentication } from '../store/store.ts'
 import type { ServiceReply, SignedRequest, Verifier } from './auth/verifier.ts'
 import { type Dispatch, mappingSource } from './dispatch.ts'
@@ -23,6 +23,7 @@ import type { Mapping } from './mapping.ts'
 import type { HookRoute, Mappings } from './mappings.ts'
 import type { Exchange, RouteContext } from './route-context.ts'
 import { AgentHeaders, MappedReply } from './schemas.ts'
+import { trimSlashes } from '../config/hooks-path.ts'
 import { visibleHeaders } from '../config/secret-names.ts'
 
 interface MappedRoutesDeps {
@@ -81,7 +82,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
   function resolveHook({ params, url }: FastifyRequest): Hook {
     const { '*': decoded } = params as { '*': string }
     // The router also decodes an encoded slash, but only a plain slash separates segments.
-    const name = /^[^?#]*%2f/i.test(url) ? '' : decoded
+    const name = /^[^?#]*%2f/i.test(url) ? '' : trimSlashes(decoded)
     return { name, hookRoute: mappings.routeFor(name) }
   }
 }
@@ -148,7 +149,7 @@ function signedIdOf(
   credential: Credential | undefined,
   mapping: Mapping,
   { request, mapped }: { request: FastifyRequest; mapped: MappedRequest },
-): string | undefined {
+): string | RepeatKey | undefined {
   if (credential?.id !== undefined) return credential.id
   const competes = request.headers['idempotency-key'] !== undefined
   return competes && credential?.verifier?.signsBody ? mapping.idInBody(mapped) : undefined

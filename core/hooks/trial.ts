@@ -70,7 +70,7 @@ export async function tryTransform(
     const headers = visibleHeaders(request.headers, mapping.verifier?.hiddenHeaders)
     const { actions, providerId } = await mapping.resolveActions({ payload, isForm, headers, query: {}, path, now })
     planActions(plannerOf({ config, dir, extensions, log }), actions, mappingSource(path, mapping))
-    if (providerId !== undefined) checkProviderId(providerId)
+    if (typeof providerId === 'string') checkProviderId(providerId)
     return { mapping: id, run, error: undefined }
   } catch (error) {
     return { mapping: id, run, error }

@@ -13,6 +13,9 @@ const clean = (text: string | null | undefined): string =>
     .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
     .replaceAll(hidden, (character) => (character === '\n' || character === '\t' ? character : ''))
 
+/** Whether a text has line breaks, or characters that `line` removes. */
+export const hasHiddenCharacters = (text: string): boolean => /[\u2028\u2029]/.test(text) || text.search(hidden) >= 0
+
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length).toWellFormed()} …` : text
 

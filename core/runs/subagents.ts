@@ -3,7 +3,7 @@ import { InputError, type RunReport, type RunRequest } from '../plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { NewRun, Store, StoredRun } from '../store/store.ts'
-import { resolveSession } from '../tools/session.ts'
+import { locateSession } from '../tools/session.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
 import { type Caller, type Provenance, resolveProvenance } from './provenance.ts'
 import type { Models } from '../agents/models.ts'
@@ -127,7 +127,7 @@ async function planMessage(
   requested: string,
   { caller: { subject }, provenance }: StartContext,
 ): Promise<PlannedWork> {
-  const { agentId, sessionKey } = resolveSession(agents, requested)
+  const { agentId, sessionKey } = locateSession(agents, requested)
   const session = await store.getSession(sessionKey)
   if (
     !session &&

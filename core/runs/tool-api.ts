@@ -1,7 +1,7 @@
 // Creates the tool API that a tool gets in its context, bound to the caller.
 import type { ToolDelivery, ReplyRun } from '../delivery/tool-delivery.ts'
 import type { AgentSummary, GatewayApi, ScheduleApi, SessionsView, ToolApi } from '../plugin.ts'
-import { resolveSession } from '../tools/session.ts'
+import { locateSession } from '../tools/session.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import { isFromHook } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
@@ -25,7 +25,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
     const { agentId } = caller.subject
     const workspace = createWorkspace(agents.get(agentId).workspace)
     const sender = createSender(caller)
-    const resolveKey = (key: string): string => resolveSession(agents, key).sessionKey
+    const resolveKey = (key: string): string => locateSession(agents, key).sessionKey
     /** Reading a session that holds external content exposes the caller to that content. */
     const reportExternalContent = async (key: string | undefined): Promise<void> => {
       if (caller.onExternalContent && key !== undefined && (await store.getExposure(key)))

@@ -1,6 +1,8 @@
 // Session keys: their form, and which keys a webhook may choose.
+import { hash } from 'node:crypto'
 import type { Config } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
+import { hasHiddenCharacters, line } from '../kit/text.ts'
 
 /** The key of an agent's main session: `global` in global scope, otherwise `agent:<id>:<session.mainKey>`. */
 export function mainSessionKey(config: Config, agentId: string): string {
@@ -12,6 +14,31 @@ export function agentSessionKey(agentId: string, key: string): string {
   const own = `agent:${agentId}:`
   const lower = key.trim().toLowerCase()
   return lower.startsWith(own) ? lower : own + lower
+}
+
+const maxKeyLength = 512
+
+/** Throws `invalid_request` if the key is more than one short line. Keys are shown in lists, logs and prompts. */
+export function checkSessionKey(requested: string): void {
+  const key = requested.trim()
+  if (hasHiddenCharacters(key))
+    throw new GatewayError(
+      'invalid_request',
+      'sessionKey has line breaks, control or direction characters; use one line of plain text.',
+    )
+  if (key.length > maxKeyLength)
+    throw new GatewayError('invalid_request', `sessionKey has more than ${maxKeyLength} characters; use a shorter key.`)
+}
+
+/**
+ * Makes a key of a payload's texts one line of at most 512 characters: a webhook must not be refused because a title is
+ * long. The hash of the whole key keeps long keys apart.
+ */
+export function shortenSessionKey(key: string): string {
+  const whole = line(key, Infinity)
+  if (whole.length <= maxKeyLength) return whole
+  const end = `-${hash('sha256', whole.toLowerCase()).slice(0, 32)}`
+  return whole.slice(0, maxKeyLength - end.length).toWellFormed() + end
 }
 
 /** A missing key and `main` mean the main session. */
@@ -38,6 +65,7 @@ export function chosenSessionKey(
       'sessionKey is not accepted here; leave it out, or set hooks.allowRequestSessionKey to true.',
     )
   }
+  if (fixed === undefined) checkSessionKey(explicit)
   const requestedKey = explicit.trim().toLowerCase()
   const key = stripAgentPrefix(requestedKey, agentId)
   const prefixes = hooks.allowedSessionKeyPrefixes

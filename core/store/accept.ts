@@ -2,7 +2,8 @@
 import type { Json } from '../plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from './transaction.ts'
 import { eventInsertion, type NewEvent, toEventRows } from './tables/event.ts'
-import { claimKeys, type IdempotencyKey, type Replay, replayReply } from './tables/idempotency.ts'
+import { settleAll } from './settle-all.ts'
+import { claimKeys, claimLatestKey, type IdempotencyKey, type Replay, replayReply } from './tables/idempotency.ts'
 import { deliveryInsertion, type NewDelivery, toDeliveryRow } from './tables/outbox.ts'
 import { type NewRequest, requestInsertion, toAcceptedRow } from './tables/request.ts'
 import { type NewRoute, routeInsertion, toRouteRow } from './tables/route.ts'
@@ -53,13 +54,25 @@ export async function claimAll(
   commands: readonly AcceptCommand[],
 ): Promise<readonly (AcceptResult | undefined)[]> {
   if (!commands.some(({ idempotency, firing }) => idempotency || firing)) return []
-  const keys = commands.flatMap(({ idempotency }) => idempotency ?? [])
-  const claimed = keys.length > 0 ? await claimKeys(tx, keys, Math.min(...commands.map(({ at }) => at))) : new Set()
+  const keys = commands.flatMap(({ idempotency }) => (idempotency && !idempotency.latestOnly ? idempotency : []))
+  const at = Math.min(...commands.map((command) => command.at))
+  const claimed = keys.length > 0 ? await claimKeys(tx, keys, at) : new Set()
   const claim = async ({ idempotency, firing }: AcceptCommand): Promise<AcceptResult | undefined> => {
-    if (idempotency && !claimed.has(idempotency)) return await replayReply(tx, idempotency)
+    const isClaimed =
+      !idempotency || (idempotency.latestOnly ? await claimLatestKey(tx, idempotency, at) : claimed.has(idempotency))
+    if (!isClaimed) return await replayReply(tx, idempotency)
     return firing && !(await advanceSchedule(tx, firing)) ? { outcome: 'conflict' } : undefined
   }
-  return await Promise.all(commands.map(claim))
+  let latest: Promise<unknown> = Promise.resolve()
+  return await settleAll(
+    commands.map((command) => {
+      if (!command.idempotency?.latestOnly) return claim(command)
+      // The next command may take over the key before this one has read its reply, so each waits for the one before.
+      const result = latest.then(() => claim(command))
+      latest = result.catch(() => undefined)
+      return result
+    }),
+  )
 }
 
 /**

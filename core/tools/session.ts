@@ -1,6 +1,6 @@
 // Resolves the session and the agent of a call over HTTP.
 import { GatewayError } from '../errors.ts'
-import { agentSessionKey, isMainAlias } from '../sessions/keys.ts'
+import { agentSessionKey, checkSessionKey, isMainAlias } from '../sessions/keys.ts'
 import type { Subject } from './subject.ts'
 
 interface SessionOwner {
@@ -15,11 +15,20 @@ export interface SessionOwners {
   get(id: string): SessionOwner
 }
 
+/** Resolves the session of a call, which may be new. Throws `invalid_request` if its key is not one short line. */
+export function resolveSession(
+  owners: SessionOwners,
+  requested: string | undefined,
+): Pick<Subject, 'agentId' | 'sessionKey'> {
+  if (requested !== undefined) checkSessionKey(requested)
+  return locateSession(owners, requested)
+}
+
 /**
  * No key, or `main`: the main session of the default agent. `agent:<id>:…` belongs to that agent, and any other key to
  * the default agent.
  */
-export function resolveSession(
+export function locateSession(
   owners: SessionOwners,
   requested: string | undefined,
 ): Pick<Subject, 'agentId' | 'sessionKey'> {

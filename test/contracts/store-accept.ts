@@ -139,6 +139,21 @@ export function acceptContract(opened: OpenStore): void {
       expect(await opened.store.countQueuedRuns()).toBe(0)
     })
 
+    it('is taken over by another body if only the latest one counts', async () => {
+      const { store } = opened
+      const accept = async (bodyHash: string, more: object = {}) =>
+        await store.accept({ at: start, idempotency: newKey({ bodyHash, latestOnly: true, reply: bodyHash, ...more }) })
+      expect(await accept('a')).toEqual({ outcome: 'accepted' })
+      expect(await accept('a')).toEqual({ outcome: 'replayed', reply: 'a' })
+      expect(await accept('b')).toEqual({ outcome: 'accepted' })
+      expect(await accept('b')).toEqual({ outcome: 'replayed', reply: 'b' })
+      expect(await accept('a')).toEqual({ outcome: 'accepted' })
+      const together = await Promise.all(['b', 'b', 'a', 'a'].map((bodyHash) => accept(bodyHash)))
+      expect(together.map(({ outcome }) => outcome)).toEqual(['accepted', 'replayed', 'accepted', 'replayed'])
+      const fresh = await Promise.all(['a', 'a', 'b', 'a'].map((bodyHash) => accept(bodyHash, { key: 'another' })))
+      expect(fresh.map(({ outcome }) => outcome)).toEqual(['accepted', 'replayed', 'accepted', 'accepted'])
+    })
+
     it('applies only to its scope', async () => {
       await opened.store.accept({ at: start, idempotency: newKey() })
       expect(

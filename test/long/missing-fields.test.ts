@@ -2,8 +2,18 @@
 // message must stay a clean text without the field.
 import examples from '@octokit/webhooks-examples'
 import { describe, expect, it } from 'vitest'
-import { type Judged, loadPresets } from '../presets/deliver.ts'
-import { type Path, pathsOf, readOnly, type Schema, withValue } from '../presets/mutations.ts'
+import { isId, type Judged, loadPresets } from '../presets/deliver.ts'
+import {
+  hostileText,
+  jsonValues,
+  oddNumbers,
+  oddValues,
+  type Path,
+  pathsOf,
+  readOnly,
+  type Schema,
+  withValue,
+} from '../presets/mutations.ts'
 import { payloads } from '../presets/payloads.ts'
 import type { Sample } from '../presets/sample.ts'
 
@@ -33,32 +43,14 @@ const actors: Readonly<Record<string, RegExp>> = {
   github: /^sender(?:\.login)?$/,
   gitlab: /^user(?:_name|_username)?$/,
   jira: /^(?:user|comment|comment\.author)(?:\.displayName)?$/,
-  linear: /^(?:actor|data\.user|data\.externalUser)(?:\.name)?$/,
+  linear: /^(?:actor|data\.user|data\.externalUser)(?:\.(?:name|service))?$/,
   opsgenie: /^alert\.username$/,
   sentry: /^actor(?:\.name)?$/,
   slack: /^event(?:\.user)?$/,
   trello: /^action\.memberCreator$/,
 }
 
-const odd: readonly unknown[] = [
-  0,
-  -1,
-  1e300,
-  '',
-  ' ',
-  'x',
-  true,
-  [],
-  {},
-  [null],
-  ['x'],
-  { id: {} },
-  '__proto__',
-  'constructor',
-  'x'.repeat(50_000),
-]
-
-describe.each([...presets])('the preset %s', (name, { preset, judge }) => {
+describe.each([...presets])('the preset %s', (name, { preset, judge, idOf }) => {
   it('writes a clean message of each sample, and without any one of its fields', () => {
     const faults: string[] = []
     for (const { what, payload, headers } of samplesOf(name)) {
@@ -82,14 +74,14 @@ describe.each([...presets])('the preset %s', (name, { preset, judge }) => {
     const faults: string[] = []
     for (const { what, payload, headers = {} } of samplesOf(name)) {
       for (const path of pathsOf(payload, [preset.payload as Schema])) {
-        for (const value of odd) {
+        for (const value of [...jsonValues, ...oddValues, ...oddNumbers, hostileText]) {
           const changed = withValue(payload, path, value)
           const judged = judge(changed, headers)
           if (!Array.isArray(judged)) continue
-          const id: unknown = preset.deliveryId?.({ payload: changed, headers, config: {} })
+          const id = idOf(changed, headers)
           const areTexts = judged.every(({ message, sessionKey }) => message?.trim() && sessionKey?.startsWith('hook:'))
           const leaks = judged.some(({ message = '' }) => leaked.test(message.slice(0, 5000)))
-          if (!areTexts || leaks || (id !== undefined && typeof id !== 'string'))
+          if (!areTexts || leaks || !isId(id))
             faults.push(`${what} with ${path.join('.')} = ${JSON.stringify(value).slice(0, 50)}`)
         }
       }

@@ -96,6 +96,7 @@ function createHandlers(store: ReadStore, { requests, events, runs, outbox }: St
     },
     endRun: ({ args: [{ id }, end], result: isEnded }) => isEnded && publishEnd(id, end),
     cancelQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && publishEnd(id, end),
+    advanceRetries: ({ result: ids }) => Promise.all(ids.map(publishRun)),
     releaseRun: ({ args: [{ id }], result: isReleased }) => isReleased && publishRun(id),
     retryRun: ({ args: [id, retry], result: isRetried }) =>
       isRetried && Promise.all([publishRun(retry.id), publishRun(id)]),

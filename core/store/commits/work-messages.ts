@@ -1,17 +1,18 @@
 // Notifies the other gateways on a shared store of new work and of runs that have ended.
 import { type CommitHandlers, type Commits, handleCommit } from './commits.ts'
-import type { Replicas } from '../replicas.ts'
+import { Type } from '../../typebox.ts'
+import type { Replicas, Topic } from '../replicas.ts'
 import type { RunEnd } from '../store.ts'
 
 /** The topics of these messages. */
 export const workTopics = {
-  /** A run is queued, or there is room for one. The message is null. */
-  runs: 'runs',
+  /** A run is queued, or there is room for one. */
+  runs: { name: 'runs', item: Type.Null() },
   /** A run has ended. The message is its id. */
-  ended: 'run ended',
-  /** A delivery can be sent. The message is null. */
-  outbox: 'outbox',
-} as const
+  ended: { name: 'run ended', item: Type.String() },
+  /** A delivery can be sent. */
+  outbox: { name: 'outbox', item: Type.Null() },
+} satisfies Record<string, Topic>
 
 export function sendWorkMessages(commits: Pick<Commits, 'subscribe'>, { publish }: Pick<Replicas, 'publish'>): void {
   const notifyQueued = (): void => publish(workTopics.runs, null)

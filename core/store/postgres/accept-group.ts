@@ -1,7 +1,7 @@
 // Performs a group of accepts in a few statements, however many they are: the claims of their keys, then the inserts.
 import { accepted, type AcceptCommand, claimAll, insertAll } from '../accept.ts'
 import { perform, type StoreCall } from '../operations.ts'
-import { settleAll } from './database.ts'
+import { settleAll } from '../settle-all.ts'
 import type { PostgresTransaction } from './transaction.ts'
 
 /**

@@ -6,6 +6,7 @@ import { createFeed } from '../commits/feed.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome } from '../group-commit.ts'
 import type { StoreCall } from '../operations.ts'
+import { readSecret } from '../tables/state.ts'
 import { createStoreCalls } from '../store-calls.ts'
 import type { OpeningStore } from '../store.ts'
 import { assertUsable } from './copy-lock.ts'
@@ -13,6 +14,7 @@ import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
 import { createLeaseClock } from './lease-clock.ts'
 import { migrateDatabase } from './migrate.ts'
+import { createMessageSeal } from './message-seal.ts'
 import { createMessages } from './messages.ts'
 import { explainRefusal } from './refusal.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
@@ -66,12 +68,13 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   }
 
   async function prepare(database: Database): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
-    const storeId = await migrateOn(database)
+    const { storeId, secret } = await migrateOn(database)
     const clock = createLeaseClock(database)
     await clock.measure()
     // A measurement that fails is repeated. Until then, the clock goes on from the last one.
     const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
-    messages.open(database.connect, `svc_gateway_${storeId}`)
+    const channel = `svc_gateway_messages_${storeId}`
+    messages.open({ connect: database.connect, channel, seal: createMessageSeal({ secret, channel, now: clock.now }) })
     const commitGroup = createGroups(database, storeId)
     return {
       commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
@@ -102,10 +105,18 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   }
 }
 
-async function migrateOn(database: Database): Promise<number> {
+async function migrateOn(database: Database): Promise<{ storeId: number; secret: string }> {
   const client = await database.connect()
   try {
-    return await migrateDatabase({ client, tx: createTransaction(client, createTranslation()) }, assertUsable)
+    let secret = ''
+    const storeId = await migrateDatabase(
+      { client, tx: createTransaction(client, createTranslation()) },
+      async (tx, id) => {
+        await assertUsable(tx, id)
+        secret = await readSecret(tx)
+      },
+    )
+    return { storeId, secret }
   } finally {
     await client.end()
   }

@@ -12,6 +12,8 @@ export interface IdempotencyKey {
   scope: string
   key: string
   bodyHash: string
+  /** True: a request with another body takes over the key, so that only the latest one counts. */
+  latestOnly?: boolean | undefined
   expiresAt: Timestamp
   reply: string
 }
@@ -27,6 +29,16 @@ const keyInsertion: Insertion = {
   returning: 'scope, key',
 }
 
+const latestKeyInsertion: Insertion = {
+  ...keyInsertion,
+  onConflict: `${keyInsertion.onConflict} OR idempotency.body_hash <> excluded.body_hash`,
+}
+
+/** Claims a key of `latestOnly`. @returns false if the latest request with this key had the same body */
+export async function claimLatestKey(tx: Transaction, key: IdempotencyKey, at: Timestamp): Promise<boolean> {
+  return (await tx.insert(latestKeyInsertion, [toKeyRow(key)], at)).length > 0
+}
+
 /** Claims keys, each of which only its first request gets. @returns those that were not in use */
 export async function claimKeys(
   tx: Transaction,
@@ -35,12 +47,18 @@ export async function claimKeys(
 ): Promise<ReadonlySet<IdempotencyKey>> {
   const first = new Map<string, IdempotencyKey>()
   for (const key of keys) if (!first.has(nameOf(key))) first.set(nameOf(key), key)
-  const rows = Array.from(first.values(), ({ scope, key, bodyHash, expiresAt, reply }): Row => {
-    return [scope, key, bodyHash, expiresAt, reply]
-  })
+  const rows = Array.from(first.values(), toKeyRow)
   const claimed = await tx.insert<KeyName>(keyInsertion, rows, at)
   return new Set(claimed.flatMap((row) => first.get(nameOf(row)) ?? []))
 }
+
+const toKeyRow = ({ scope, key, bodyHash, expiresAt, reply }: IdempotencyKey): Row => [
+  scope,
+  key,
+  bodyHash,
+  expiresAt,
+  reply,
+]
 
 type KeyName = Pick<IdempotencyKey, 'scope' | 'key'>
 

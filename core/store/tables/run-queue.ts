@@ -5,7 +5,7 @@ import { type RunRef, type RunRow, runColumns, type StoredRun, toRun } from './r
 import { touchSession } from './session.ts'
 
 /** The operations of the store in this file. */
-export const runQueueWrites = { claimRuns, renewRun, releaseRun, releaseUnheldRuns, recoverExpiredRuns }
+export const runQueueWrites = { claimRuns, advanceRetries, renewRun, releaseRun, releaseUnheldRuns, recoverExpiredRuns }
 export const runQueueReads = { getNextRetryAt }
 
 /**
@@ -46,7 +46,7 @@ async function countRunning(tx: Transaction): Promise<number> {
 const maxRetryDelayMs = 7 * 24 * 60 * 60 * 1000
 
 const dueSql = `
-  UPDATE run SET not_before = NULL, aside = 0
+  UPDATE run SET not_before = NULL, retry_provider = NULL, aside = 0
   WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
 const nextRetrySql = `
   SELECT not_before AS "notBefore" FROM run
@@ -56,6 +56,38 @@ const nextRetrySql = `
 export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
   const [row] = await tx.all<{ notBefore: Timestamp }>(nextRetrySql, after)
   return row?.notBefore
+}
+
+const waitingSql = `
+  SELECT id, result, not_before AS "notBefore" FROM run
+  WHERE status = 'queued' AND retry_provider = ? ORDER BY seq LIMIT ?`
+// A run is brought forward once after each failure.
+const moveSql = 'UPDATE run SET not_before = ?, retry_provider = NULL, result = ? WHERE id = ?'
+
+interface WaitingRow {
+  id: string
+  result: string
+  notBefore: Timestamp
+}
+
+/**
+ * Brings forward the oldest runs that wait to be retried because of this provider, one for each time, but no run to
+ * before its `earliestAt`. Returns their ids.
+ */
+export async function advanceRetries(
+  tx: Transaction,
+  provider: string,
+  times: readonly Timestamp[],
+): Promise<string[]> {
+  const rows = await tx.all<WaitingRow>(waitingSql, provider, times.length)
+  for (const [index, { id, result, notBefore }] of rows.entries()) {
+    const stored = JSON.parse(result) as RunResult
+    const { earliestAt = notBefore } = stored.retry ?? {}
+    const nextAt = Math.min(notBefore, Math.max(earliestAt, times[index] ?? notBefore))
+    const moved = { ...stored, ...(stored.retry && { retry: { ...stored.retry, nextAt } }) }
+    await tx.run(moveSql, nextAt, JSON.stringify(moved), id)
+  }
+  return rows.map(({ id }) => id)
 }
 
 interface RunClaim {
@@ -90,6 +122,8 @@ export const toSortedRuns = (rows: RunRow[]) => rows.sort((a, b) => a.seq - b.se
 /** Returns a run to the queue after its model failed for a transient reason. */
 export interface RunRetry {
   notBefore: Timestamp
+  /** The provider whose model failed. */
+  provider: string
   /** True: later runs of its session may start before it. */
   aside: boolean
   result: RunResult
@@ -108,7 +142,7 @@ const releaseSql = `
 
 const retrySql = `
   UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL,
-    not_before = ?, aside = ?, result = ?
+    not_before = ?, retry_provider = ?, aside = ?, result = ?
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
 /**
@@ -117,8 +151,9 @@ const retrySql = `
  */
 export async function releaseRun(tx: Transaction, { id, fencingToken }: RunRef, retry?: RunRetry): Promise<boolean> {
   if (!retry) return (await tx.run(releaseSql, id, fencingToken)) === 1
-  const { notBefore, aside, result } = retry
-  return (await tx.run(retrySql, notBefore, Number(aside), JSON.stringify(result), id, fencingToken)) === 1
+  const { notBefore, provider, aside, result } = retry
+  const values = [notBefore, provider, Number(aside), JSON.stringify(result)]
+  return (await tx.run(retrySql, ...values, id, fencingToken)) === 1
 }
 
 const releaseUnheldSql = `

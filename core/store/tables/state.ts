@@ -1,4 +1,6 @@
-// Key-value state of extensions, and the probe, which writes a row to check that writes are committed.
+// Key-value state of extensions, and rows of the store's own: its secret, and the probe, which checks that writes are
+// committed.
+import { randomBytes } from 'node:crypto'
 import type { Json } from '../../plugin.ts'
 import type { Insertion, Row, Transaction } from '../transaction.ts'
 
@@ -31,10 +33,24 @@ export async function deleteState(tx: Transaction, owner: string, key: string): 
   await tx.run(deleteSql, owner, key)
 }
 
-/**
- * Resolves when a write would be committed. Rejects with `store_unavailable` if not. No owner has an empty name, so the
- * row conflicts with nobody's state.
- */
+/** The owner of the store's own rows. No extension has an empty name. */
+const own = ''
+
+/** Resolves when a write would be committed. Rejects with `store_unavailable` if not. */
 export async function probe(tx: Transaction): Promise<void> {
-  await tx.insert(stateInsertion, [['', 'probe', 'true']])
+  await tx.insert(stateInsertion, [[own, 'probe', 'true']])
+}
+
+const createSecretSql = `
+  INSERT INTO state (owner, key, value) VALUES ('${own}', 'secret', ?) ON CONFLICT (owner, key) DO NOTHING`
+
+/** Returns the secret that the gateways on this store share. The first call creates it. */
+export async function readSecret(tx: Transaction): Promise<string> {
+  await tx.run(createSecretSql, JSON.stringify(randomBytes(32).toString('base64')))
+  return (await getState(tx, own, 'secret')) as string
+}
+
+/** Deletes what a gateway that was started on an empty store has left in it. */
+export async function deleteOwnRows(tx: Transaction): Promise<void> {
+  await tx.run(`DELETE FROM state WHERE owner = '${own}'`)
 }

@@ -1,30 +1,49 @@
 // Describes Bitbucket's events for somebody who may have to act on them. `null` skips an event.
-import { clip, entryOf } from 'svc-gateway/kit'
+import { entryOf, line, quote, shortHash, words } from 'svc-gateway/kit'
+import { dataCenterHandlers } from './data-center.ts'
+import {
+  aboutIssue,
+  aboutPull,
+  commitLine,
+  commitOf,
+  describeComment,
+  type EventHandler,
+  type EventText,
+  issueOf,
+  listed,
+  describePull,
+  pullOf,
+} from './event-text.ts'
 import type { Change, Payload } from './payload.ts'
 
-export interface EventText {
-  /** Who did what, without a full stop. */
-  head: string
-  details?: readonly (string | false | null | undefined)[]
-  link?: string | null | undefined
-  text?: string | null | undefined
-  /** Pull requests and issues are numbered separately: `pull-requests/7`, `issues/7`. */
-  thing?: string | undefined
+const describeOpened: EventHandler = (payload, who) => ({
+  ...aboutPull(payload),
+  head: `${who} opened ${payload.pullrequest?.draft ? 'draft ' : ''}${pullOf(payload)}`,
+  details: [branchesOf(payload)],
+  text: payload.pullrequest?.description,
+})
+
+const describeDeclined: EventHandler = (payload, who) => ({
+  ...aboutPull(payload),
+  head: `${who} declined ${pullOf(payload)}`,
+  text: payload.pullrequest?.reason,
+})
+
+const describePullComment: EventHandler = (payload, who) => {
+  const path = line(payload.comment?.inline?.path)
+  return describeComment(`${who} commented on ${path ? `${path} of ` : ''}${pullOf(payload)}`, payload)
 }
 
-type EventHandler = (payload: Payload, who: string) => EventText | null
+const describeCommitComment: EventHandler = (payload, who) =>
+  describeComment(words(who, 'commented on commit', shortHash(commitOf(payload))), payload)
 
 /** By the header X-Event-Key. `describeOther` describes all other events. */
 export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   'repo:push': describePush,
-  'repo:fork': ({ fork }, who) => ({
-    head: `${who} forked the repository${fork?.full_name ? ` to ${fork.full_name}` : ''}`,
-    link: fork?.links?.html?.href,
-  }),
+  'repo:fork': describeFork,
   'repo:commit_status_created': describeStatus,
   'repo:commit_status_updated': describeStatus,
-  'repo:commit_comment_created': (payload, who) =>
-    describeComment(`${who} commented on commit ${short(payload.commit?.hash)}`.trimEnd(), payload),
+  'repo:commit_comment_created': describeCommitComment,
   'issue:created': (payload, who) => ({
     ...aboutIssue(payload),
     head: `${who} opened ${issueOf(payload)}`,
@@ -32,56 +51,68 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   }),
   'issue:updated': describeIssueUpdate,
   'issue:comment_created': (payload, who) => describeComment(`${who} commented on ${issueOf(payload)}`, payload),
-  'pullrequest:created': (payload, who) => ({
-    ...aboutPull(payload),
-    head: `${who} opened ${payload.pullrequest?.draft ? 'draft ' : ''}${pullOf(payload)}`,
-    details: [branchesOf(payload)],
-    text: payload.pullrequest?.description,
-  }),
+  'pullrequest:created': describeOpened,
   'pullrequest:fulfilled': describePull('merged'),
-  'pullrequest:rejected': (payload, who) => ({
-    ...aboutPull(payload),
-    head: `${who} declined ${pullOf(payload)}`,
-    text: payload.pullrequest?.reason,
-  }),
+  'pullrequest:rejected': describeDeclined,
   'pullrequest:approved': describePull('approved'),
   'pullrequest:unapproved': describePull('took back the approval of'),
   'pullrequest:changes_request_created': describePull('asked for changes to'),
   'pullrequest:changes_request_removed': describePull('took back the request for changes to'),
-  'pullrequest:comment_created': (payload, who) => {
-    const path = payload.comment?.inline?.path
-    return describeComment(`${who} commented on ${path ? `${path} of ` : ''}${pullOf(payload)}`, payload)
-  },
+  'pullrequest:comment_created': describePullComment,
+  'repo:forked': describeFork,
+  'repo:comment:added': describeCommitComment,
+  'pr:opened': describeOpened,
+  'pr:merged': describePull('merged'),
+  'pr:declined': describeDeclined,
+  'pr:deleted': describePull('deleted'),
+  'pr:reviewer:approved': describePull('approved'),
+  'pr:reviewer:needs_work': describePull('asked for changes to'),
+  'pr:reviewer:changes_requested': describePull('asked for changes to'),
+  'pr:comment:added': describePullComment,
+  ...dataCenterHandlers,
 }
 
 /** Describes any other event: its name, the actor, and its pull request or issue. */
 export function describeOther(event: string, payload: Payload, who: string): EventText {
-  const about = payload.pullrequest ? aboutPull(payload) : payload.issue ? aboutIssue(payload) : {}
-  return { ...about, head: `${who}: ${event.replaceAll(/[:_]/g, ' ')}` }
+  const name = line(event, 100).replaceAll(/[:_]/g, ' ')
+  if (payload.pullrequest) return { ...aboutPull(payload), head: `${who}: ${name}, ${pullOf(payload)}` }
+  if (payload.issue) return { ...aboutIssue(payload), head: `${who}: ${name}, ${issueOf(payload)}` }
+  return { head: `${who}: ${name}` }
+}
+
+function describeFork({ fork }: Payload, who: string): EventText {
+  return {
+    head: words(who, 'forked the repository', fork?.full_name && `to ${line(fork.full_name)}`),
+    link: fork?.links?.html?.href,
+  }
 }
 
 // ── Pushes ──────────────────────────────────────────────────────────────────────────────────────
-
-const mostListed = 10
 
 /** A push may change several branches and tags. */
 function describePush({ push }: Payload, who: string): EventText | null {
   const changes = push?.changes ?? []
   const [first] = changes
   if (!first) return null
-  const shown = changes.slice(0, mostListed).map(changeText)
-  const more = changes.length > mostListed && `- and ${changes.length - mostListed} more`
-  if (changes.length === 1) return { head: `${who} ${shown[0]}`, details: commitsOf(first), link: linkOf(first) }
+  if (changes.length === 1)
+    return { head: `${who} ${changeText(first)}`, details: commitsOf(first), link: linkOf(first) }
   return {
     head: `${who} changed ${changes.length} branches and tags`,
-    details: [...shown.map((text) => `- ${text}`), more],
+    details: listed(changes, (change) => {
+      const [text, commits] = [changeText(change), commitsOf(change)]
+      return [
+        `${text.charAt(0).toUpperCase()}${text.slice(1)}`,
+        ...commits,
+        (commits.length > 0 && linkOf(change)) || '',
+      ]
+    }),
   }
 }
 
 function changeText(change: Change): string {
   const { new: after, old: before, forced, commits } = change
   const kind = (after ?? before)?.type === 'tag' ? 'tag' : 'branch'
-  const name = after?.name || before?.name
+  const name = line(after?.name || before?.name)
   const named = name ? `${kind} ${name}` : `a ${kind}`
   if (!after) return `deleted ${named}`
   if (before && kind === 'tag') return `moved ${named}`
@@ -101,18 +132,19 @@ function countText({ commits, truncated }: Change): string {
 const commitsOf = ({ new: after, commits }: Change): string[] =>
   after?.type === 'tag'
     ? []
-    : (commits ?? []).slice(0, mostListed).map(({ hash, message, author }) => {
-        const name = author?.user?.display_name || author?.raw?.replace(/\s*<.*>$/, '') || 'unknown'
-        return ['-', short(hash), clip(message?.split('\n', 1)[0], 300), `(${name})`].filter(Boolean).join(' ')
-      })
+    : listed(commits ?? [], ({ hash, message, author }) =>
+        // `Ada <ada@example.com>`
+        commitLine({ hash, message, author: author?.user?.display_name || author?.raw?.split('<', 1)[0] }),
+      )
 
 /** The page of a deleted branch is gone. */
 const linkOf = ({ new: after, links }: Change): string | null | undefined => (after ? links?.html?.href : undefined)
 
-// ── Pull requests, issues, comments ─────────────────────────────────────────────────────────────
+// ── Pull requests and issues ────────────────────────────────────────────────────────────────────
 
-function describePull(verb: string): EventHandler {
-  return (payload, who) => ({ ...aboutPull(payload), head: `${who} ${verb} ${pullOf(payload)}` })
+function branchesOf({ pullrequest: pull }: Payload): string | undefined {
+  const [from, to] = [pull?.source?.branch?.name, pull?.destination?.branch?.name]
+  return from && to ? `${line(from, 200)} → ${line(to, 200)}` : undefined
 }
 
 /** Fields of an issue whose changes are reported. */
@@ -128,7 +160,7 @@ function describeIssueUpdate(payload: Payload, who: string): EventText | null {
 
 function endsOf(change: unknown): string {
   const { old: before, new: after } = Object(change) as { old?: unknown; new?: unknown }
-  return [before, after].map((value) => clip(valueText(value), 200) || 'none').join(' → ')
+  return [before, after].map((value) => line(valueText(value), 200) || 'none').join(' → ')
 }
 
 function valueText(value: unknown): string {
@@ -136,35 +168,6 @@ function valueText(value: unknown): string {
   const { display_name: name, username } = Object(value) as { display_name?: unknown; username?: unknown }
   return [name, username].find((one) => typeof one === 'string') ?? ''
 }
-
-/** Comments of apps are skipped: an agent that comments would otherwise answer its own comments. */
-function describeComment(head: string, payload: Payload): EventText | null {
-  const { comment, actor, pullrequest, issue } = payload
-  if ((comment?.user ?? actor)?.type === 'app_user') return null
-  const about = pullrequest ? aboutPull(payload) : issue ? aboutIssue(payload) : {}
-  return { ...about, head, link: comment?.links?.html?.href ?? about.link, text: comment?.content?.raw }
-}
-
-const pullOf = ({ pullrequest: pull }: Payload): string => subjectOf('pull request', pull)
-const issueOf = ({ issue }: Payload): string => subjectOf('issue', issue)
-
-const subjectOf = (kind: string, subject: Payload['pullrequest'] | Payload['issue']): string =>
-  [kind, subject?.id && `#${subject.id}`, subject?.title && `"${subject.title}"`].filter(Boolean).join(' ')
-
-function branchesOf({ pullrequest: pull }: Payload): string | undefined {
-  const [from, to] = [pull?.source?.branch?.name, pull?.destination?.branch?.name]
-  return from && to ? `${from} → ${to}` : undefined
-}
-
-const aboutPull = ({ pullrequest: pull }: Payload): Pick<EventText, 'link' | 'thing'> => ({
-  link: pull?.links?.html?.href,
-  thing: pull?.id ? `pull-requests/${pull.id}` : undefined,
-})
-
-const aboutIssue = ({ issue }: Payload): Pick<EventText, 'link' | 'thing'> => ({
-  link: issue?.links?.html?.href,
-  thing: issue?.id ? `issues/${issue.id}` : undefined,
-})
 
 // ── Builds ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -174,13 +177,12 @@ const failures: Readonly<Record<string, string>> = { FAILED: 'failed', STOPPED: 
 function describeStatus({ commit_status: status }: Payload): EventText | null {
   const failure = entryOf(failures, status?.state)
   if (failure === undefined) return null
-  const name = status?.name || status?.key
-  const where = [status?.refname && `on ${status.refname}`, status?.commit?.hash && `at ${short(status.commit.hash)}`]
+  const name = quote(status?.name || status?.key)
+  const branch = line(status?.refname, 100)
+  const hash = shortHash(status?.commit?.hash)
   return {
-    head: [name ? `Build "${name}"` : 'A build', failure, ...where].filter(Boolean).join(' '),
+    head: words(name ? `Build ${name}` : 'A build', failure, branch && `on ${branch}`, hash && `at ${hash}`),
     details: [status?.description],
     link: status?.url,
   }
 }
-
-const short = (hash: string | null | undefined): string => hash?.slice(0, 7) ?? ''

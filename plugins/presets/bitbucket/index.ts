@@ -1,6 +1,8 @@
-// The preset for Bitbucket Cloud: pull requests, issues, pushes, failed builds; one session per pull request or issue.
-import { clip, entryOf, lines } from 'svc-gateway/kit'
+// The preset for Bitbucket Cloud and Data Center: pull requests, issues, pushes, failed builds; one session per pull
+// request or issue.
+import { entryOf, eventMessage, line } from 'svc-gateway/kit'
 import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
+import { asCloudPayload } from './data-center.ts'
 import { describeOther, eventHandlers } from './event-handlers.ts'
 import { Payload } from './payload.ts'
 
@@ -10,7 +12,8 @@ export default definePreset<Payload>({
   payload: Payload,
   mapping: { name: 'Bitbucket' },
   auth: { scheme: 'hmac', header: 'x-hub-signature', prefix: 'sha256=' },
-  deliveryId: ({ headers }) => headers['x-request-uuid'],
+  deliveryId: ({ headers, payload }) =>
+    headers['x-request-uuid'] ?? (payload.eventKey ? headers['x-request-id'] : undefined),
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
@@ -29,24 +32,25 @@ const silent: ReadonlySet<string> = new Set([
   'diagnostics:ping',
 ])
 
-function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides | null {
+function toAction({ payload: received, headers }: PresetRequest<Payload>): ActionOverrides | null {
   const event = headers['x-event-key']
   if (event === undefined) throw new InputError('The header X-Event-Key is missing; it names the event.')
   if (silent.has(event)) return null
+  const payload = received.eventKey ? asCloudPayload(received) : received
   const { actor, repository } = payload
-  const who = actor?.display_name || actor?.nickname || 'Somebody'
+  const name = actor?.display_name || actor?.nickname || actor?.displayName || actor?.name
+  const who = line(name, 100) || 'Somebody'
   const handleEvent = entryOf(eventHandlers, event)
   const eventText = handleEvent ? handleEvent(payload, who) : describeOther(event, payload, who)
   if (!eventText) return null
-  const { head, details = [], link, text, thing } = eventText
-  const path = repository?.full_name
+  const place = line(repository?.full_name, 200)
+  const { thing } = eventText
   return {
-    message: lines(
-      `Bitbucket: ${clip(head, 500)}${path ? ` in ${path}` : ''}`,
-      ...details,
-      link || repository?.links?.html?.href,
-      text && `\n${clip(text)}`,
-    ),
-    sessionKey: `hook:bitbucket:${path || 'bitbucket'}${thing ? `/${thing}` : ''}`,
+    message: eventMessage('Bitbucket', {
+      ...eventText,
+      place,
+      link: eventText.link || repository?.links?.html?.href,
+    }),
+    sessionKey: `hook:bitbucket:${place || 'bitbucket'}${thing ? `/${thing}` : ''}`,
   }
 }

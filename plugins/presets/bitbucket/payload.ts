@@ -1,15 +1,31 @@
-// The fields that are read of Bitbucket's payloads; all other fields are ignored.
+// The fields that are read of the payloads of Bitbucket Cloud and Data Center; all other fields are ignored.
 import { Maybe } from 'svc-gateway/kit'
 import { type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
 const Flag = Maybe(Type.Boolean())
 const Link = Maybe(Type.Object({ href: Text }))
-const Links = Maybe(Type.Object({ html: Link, diff: Link }))
+/** Data Center lists its links as `self`; in Cloud, `self` is one address of the API. */
+const Self = Maybe(Type.Union([Type.Array(Type.Object({ href: Text })), Type.Object({ href: Text })]))
+const Links = Maybe(Type.Object({ html: Link, self: Self }))
 const Rendered = Maybe(Type.Object({ raw: Text }))
 
-/** A person, an app or a team. */
-const Actor = Maybe(Type.Object({ display_name: Text, nickname: Text, type: Text }))
+/** A person, an app or a team. Data Center sends `displayName` and `name`. */
+const Actor = Maybe(Type.Object({ display_name: Text, nickname: Text, displayName: Text, name: Text, type: Text }))
+
+const People = Maybe(Type.Array(Type.Object({ displayName: Text, name: Text })))
+
+/** A repository. Data Center has no `full_name`, but a project with a key, and a fork has its original repository. */
+const RepositoryFields = {
+  full_name: Text,
+  slug: Text,
+  name: Text,
+  /** Of a project that was renamed. */
+  key: Text,
+  project: Maybe(Type.Object({ key: Text })),
+  links: Links,
+}
+const Repository = Maybe(Type.Object({ ...RepositoryFields, origin: Maybe(Type.Object(RepositoryFields)) }))
 
 const Commit = Type.Object({
   hash: Text,
@@ -45,6 +61,30 @@ const Issue = Maybe(
   }),
 )
 
+/** A branch of a pull request of Data Center. */
+const Ref = Maybe(Type.Object({ displayId: Text, latestCommit: Text, repository: Repository }))
+
+const DataCenterPull = Maybe(
+  Type.Object({
+    id: Maybe(Type.Number()),
+    title: Text,
+    description: Text,
+    draft: Flag,
+    fromRef: Ref,
+    toRef: Ref,
+    links: Links,
+  }),
+)
+
+/** A branch or a tag that a push to Data Center changed. */
+const RefChange = Type.Object({
+  ref: Maybe(Type.Object({ displayId: Text, type: Text })),
+  refId: Text,
+  fromHash: Text,
+  toHash: Text,
+  type: Text,
+})
+
 /** A branch or a tag, before or after a push. */
 const Reference = Maybe(Type.Object({ type: Text, name: Text }))
 
@@ -59,21 +99,28 @@ const Change = Type.Object({
 
 export const Payload = Type.Object({
   actor: Actor,
-  repository: Maybe(Type.Object({ full_name: Text, links: Links })),
+  repository: Repository,
   push: Maybe(Type.Object({ changes: Maybe(Type.Array(Change)) })),
   pullrequest: PullRequest,
   issue: Issue,
   comment: Maybe(
     Type.Object({
+      id: Maybe(Type.Number()),
       content: Rendered,
       inline: Maybe(Type.Object({ path: Text })),
       links: Links,
       user: Actor,
+      // Of Data Center:
+      text: Text,
+      author: Actor,
+      state: Text,
+      threadResolved: Flag,
     }),
   ),
-  commit: Maybe(Type.Object({ hash: Text })),
-  /** The fields of an issue that were changed. */
-  changes: Maybe(Type.Record(Type.String(), Type.Unknown())),
+  // In Data Center, the hash.
+  commit: Maybe(Type.Union([Type.String(), Type.Object({ hash: Text })])),
+  /** The fields of an issue that were changed; in Data Center, the branches and tags. */
+  changes: Maybe(Type.Union([Type.Array(RefChange), Type.Record(Type.String(), Type.Unknown())])),
   commit_status: Maybe(
     Type.Object({
       name: Text,
@@ -86,6 +133,36 @@ export const Payload = Type.Object({
     }),
   ),
   fork: Maybe(Type.Object({ full_name: Text, links: Links })),
+  // Of Data Center, which names the event in the payload, too:
+  eventKey: Text,
+  pullRequest: DataCenterPull,
+  commits: Maybe(
+    Type.Array(Type.Object({ id: Text, message: Text, author: Maybe(Type.Object({ displayName: Text, name: Text })) })),
+  ),
+  previousFromHash: Text,
+  previousTitle: Text,
+  previousDescription: Text,
+  previousTarget: Ref,
+  previousStatus: Text,
+  previousComment: Text,
+  addedReviewers: People,
+  removedReviewers: People,
+  // A repository or a project before and after it was renamed.
+  old: Repository,
+  new: Repository,
+  mirrorServer: Maybe(Type.Object({ name: Text })),
+  secretLocations: Maybe(
+    Type.Array(
+      Type.Object({
+        commitId: Text,
+        line: Maybe(Type.Number()),
+        path: Text,
+        ruleName: Text,
+        repository: Repository,
+      }),
+    ),
+  ),
 })
 export type Payload = Static<typeof Payload>
 export type Change = Static<typeof Change>
+export type RefChange = Static<typeof RefChange>

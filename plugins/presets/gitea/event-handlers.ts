@@ -1,13 +1,8 @@
 // Describes the events of Gitea, Forgejo and Gogs for somebody who may have to act on them. `null` skips an event.
-import { clip, entryOf } from 'svc-gateway/kit'
+import { entryOf, type EventText as Message, line, plain, quote, refName, shortHash, words } from 'svc-gateway/kit'
 import type { Payload } from './payload.ts'
 
-export interface EventText {
-  /** Who did what, without a full stop. */
-  head: string
-  details?: readonly (string | false | null | undefined)[]
-  link?: string | null | undefined
-  text?: string | null | undefined
+export interface EventText extends Message {
   /** The number of the issue or pull request. */
   number?: number | null | undefined
 }
@@ -21,7 +16,7 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   create: ({ ref, ref_type: kind }, who) => ({ head: `${who} created ${referenceOf(kind, ref)}` }),
   delete: ({ ref, ref_type: kind }, who) => ({ head: `${who} deleted ${referenceOf(kind, ref)}` }),
   fork: ({ forkee, repository }, who) => ({
-    head: `${who} forked the repository${repository?.full_name ? ` to ${repository.full_name}` : ''}`,
+    head: words(who, 'forked the repository', repository?.full_name && `to ${repository.full_name}`),
     link: repository?.html_url ?? forkee?.html_url,
   }),
   issues: describeIssue,
@@ -31,10 +26,10 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   pull_request_rejected: describeReview('asked for changes to'),
   pull_request_comment: describeReview('reviewed'),
   release: describeRelease,
-  wiki: ({ action, page }, who) => ({ head: `${who} ${past(action)} wiki page${page ? ` "${page}"` : ''}` }),
+  wiki: ({ action, page }, who) => ({ head: words(who, past(action), 'wiki page', quote(page)) }),
   repository: ({ action }, who) => ({ head: `${who} ${past(action)} the repository` }),
   package: ({ action, package: published }, who) => ({
-    head: [who, past(action), 'package', published?.name, published?.version].filter(Boolean).join(' '),
+    head: words(who, past(action), 'package', published?.name, published?.version),
     link: published?.html_url,
   }),
   status: describeStatus,
@@ -51,15 +46,12 @@ export const describeOther = (
   who: string,
 ): EventText => ({
   ...about(pull ?? issue),
-  head: `${who}: ${plain(`${event} ${action ?? ''}`)}`,
+  head: `${who}: ${plain(`${line(event, 100)} ${line(action, 100)}`)}`,
 })
 
-const plain = (words: string): string => words.trim().replaceAll('_', ' ')
-const past = (action: string | null | undefined): string => plain(action || 'changed')
-const short = (sha: string | null | undefined): string => sha?.slice(0, 10) ?? ''
-const nameOfRef = (ref: string | null | undefined): string => ref?.replace(/^refs\/(?:heads|tags)\//, '') ?? ''
+const past = (action: string | null | undefined): string => plain(action) || 'changed'
 const referenceOf = (kind: string | null | undefined, ref: string | null | undefined): string =>
-  [kind || 'ref', nameOfRef(ref)].filter(Boolean).join(' ')
+  words(kind || 'ref', refName(ref))
 
 const isNothing = (sha: string | null | undefined): boolean => /^0+$/.test(sha ?? '')
 
@@ -71,12 +63,12 @@ function describePush({ ref, before, after, commits, total_commits: total, compa
   const isTest = Boolean(before) && before === after
   if (isTest || isNothing(after) || (count === 0 && isNothing(before)) || ref?.startsWith('refs/tags/')) return null
   const listed = (commits ?? []).slice(0, mostListed).map(({ id, message, author }) => {
-    const name = author?.username || author?.name || 'unknown'
-    return ['-', short(id), clip(message?.split('\n', 1)[0], 300), `(${name})`].filter(Boolean).join(' ')
+    const name = line(author?.username || author?.name, 100) || 'unknown'
+    return words('-', shortHash(id), line(message?.trimStart().split('\n', 1)[0]), `(${name})`)
   })
   const number = count === 0 ? '' : ` ${count} ${count === 1 ? 'commit' : 'commits'}`
   return {
-    head: `${who} pushed${number} to ${nameOfRef(ref) || 'a branch'}`,
+    head: `${who} pushed${number} to ${refName(ref) || 'a branch'}`,
     details: [...listed, count > mostListed && `- and ${count - mostListed} more`],
     link,
   }
@@ -86,10 +78,10 @@ function describePush({ ref, before, after, commits, total_commits: total, compa
 
 function describeIssue({ action, issue }: Payload, who: string): EventText | null {
   if (!['opened', 'closed', 'reopened', 'assigned', 'deleted'].includes(action ?? '')) return null
-  const to = action === 'assigned' && nameOf(issue?.assignee) ? ` to ${nameOf(issue?.assignee)}` : ''
+  const assignee = nameOf(issue?.assignee)
   return {
     ...about(issue),
-    head: `${who} ${action} ${subjectOf('issue', issue)}${to}`,
+    head: words(who, action, subjectOf('issue', issue), action === 'assigned' && assignee && `to ${assignee}`),
     text: action === 'opened' ? issue?.body : undefined,
   }
 }
@@ -105,11 +97,11 @@ function describePull(
     closed: `${who} ${pull?.merged ? 'merged' : 'closed without merging'} ${name}`,
     reopened: `${who} reopened ${name}`,
     review_requested: `${who} asked ${nameOf(reviewer) ?? 'a team'} to review ${name}`,
-    assigned: `${who} assigned ${name}${assignee ? ` to ${assignee}` : ''}`,
+    assigned: words(who, 'assigned', name, assignee && `to ${assignee}`),
   }
   const head = entryOf(heads, action)
   if (head === undefined) return null
-  const [from, to] = [pull?.head?.ref, pull?.base?.ref]
+  const [from, to] = [line(pull?.head?.ref, 200), line(pull?.base?.ref, 200)]
   return {
     ...about(pull),
     head,
@@ -119,11 +111,12 @@ function describePull(
 }
 
 /** Comments of workflows are skipped: an agent that comments with their account would otherwise answer itself. */
-const bots: ReadonlySet<string> = new Set(['gitea-actions', 'forgejo-actions'])
+const bots: ReadonlySet<unknown> = new Set(['gitea-actions', 'forgejo-actions'])
+const isBot = (person: Payload['sender']): boolean => bots.has(person?.login || person?.username)
 
 function describeComment(payload: Payload, who: string): EventText | null {
   const { action, comment, is_pull: isPull, issue, pull_request: pull } = payload
-  if (action !== 'created' || bots.has((comment?.user ?? payload.sender)?.login ?? '')) return null
+  if (action !== 'created' || isBot(comment?.user ?? payload.sender)) return null
   const subject = pull ?? issue
   const kind = isPull || pull || issue?.pull_request ? 'pull request' : 'issue'
   return {
@@ -135,18 +128,17 @@ function describeComment(payload: Payload, who: string): EventText | null {
 }
 
 function describeReview(verb: string): EventHandler {
-  return ({ pull_request: pull, review }, who) => ({
-    ...about(pull),
-    head: `${who} ${verb} ${subjectOf('pull request', pull)}`,
-    text: review?.content,
-  })
+  return ({ pull_request: pull, review, sender }, who) =>
+    isBot(sender)
+      ? null
+      : { ...about(pull), head: `${who} ${verb} ${subjectOf('pull request', pull)}`, text: review?.content }
 }
 
 function describeRelease({ action, release }: Payload, who: string): EventText | null {
   if (action !== 'published' && action !== 'deleted') return null
-  const title = release?.name && release.name !== release.tag_name ? `"${release.name}"` : ''
+  const title = release?.name !== release?.tag_name && quote(release?.name)
   return {
-    head: [who, action, 'release', release?.tag_name, title].filter(Boolean).join(' '),
+    head: words(who, action, 'release', release?.tag_name, title),
     link: release?.html_url,
     text: action === 'published' ? release?.body : undefined,
   }
@@ -161,8 +153,8 @@ const failedStates: Readonly<Record<string, string>> = { failure: 'failed', erro
 function describeStatus({ state, context, sha, description, target_url: link }: Payload): EventText | null {
   const result = entryOf(failedStates, state)
   if (result === undefined) return null
-  const name = context ? `Check "${context}"` : 'A check'
-  return { head: `${name} ${result}${sha ? ` at ${short(sha)}` : ''}`, details: [description], link }
+  const name = context ? `Check ${quote(context)}` : 'A check'
+  return { head: words(name, result, sha && `at ${shortHash(sha)}`), details: [description], link }
 }
 
 function describeRun(result: string, run: Payload['run'], workflow?: string | null): EventText {
@@ -170,20 +162,25 @@ function describeRun(result: string, run: Payload['run'], workflow?: string | nu
   const branch = run?.head_branch || run?.prettyref
   const sha = run?.head_sha || run?.commit_sha
   const title = run?.display_title || run?.title
-  const where = [branch && `on ${branch}`, sha && `at ${short(sha)}`]
   return {
-    head: [name ? `Workflow "${name}"` : 'A workflow', result, ...where].filter(Boolean).join(' '),
-    details: [title && `Run: ${clip(title, 300)}`],
+    head: words(
+      name ? `Workflow ${quote(name)}` : 'A workflow',
+      result,
+      branch && `on ${line(branch, 100)}`,
+      sha && `at ${shortHash(sha)}`,
+    ),
+    details: [title && `Run: ${line(title)}`],
     link: run?.html_url,
   }
 }
 
 // ── Names ───────────────────────────────────────────────────────────────────────────────────────
 
-export const nameOf = (person: Payload['sender']): string | undefined => person?.login || person?.username || undefined
+export const nameOf = (person: Payload['sender']): string | undefined =>
+  line(person?.login || person?.username, 100) || undefined
 
 const subjectOf = (kind: string, subject: Subject): string =>
-  [kind, subject?.number && `#${subject.number}`, subject?.title && `"${subject.title}"`].filter(Boolean).join(' ')
+  words(kind, subject?.number ? `#${subject.number}` : '', quote(subject?.title))
 
 const about = (subject: Subject): Pick<EventText, 'link' | 'number'> => ({
   link: subject?.html_url,

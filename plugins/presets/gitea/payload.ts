@@ -63,6 +63,8 @@ export const Payload = Type.Object({
   commits: Maybe(Type.Array(Commit)),
   issue: Subject,
   pull_request: Subject,
+  /** Of the issue or pull request. */
+  number: Numeral,
   is_pull: Flag,
   comment: Maybe(Type.Object({ body: Text, html_url: Text, user: Person })),
   review: Maybe(Type.Object({ content: Text })),

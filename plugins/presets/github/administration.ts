@@ -1,6 +1,6 @@
 // Changes of members, teams, repositories and apps.
-import { entryOf, quote, words } from 'svc-gateway/kit'
-import { type EventHandler, type EventText, mostListed, nameOf, plain } from './event-text.ts'
+import { entryOf, plain, quote, words } from 'svc-gateway/kit'
+import { type EventHandler, type EventText, mostListed, nameOf } from './event-text.ts'
 import type { Payload } from './payload.ts'
 
 export const describeMember: EventHandler = ({ action, member }, who) => {

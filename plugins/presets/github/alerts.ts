@@ -1,6 +1,6 @@
 // Alerts of Dependabot, code scanning and secret scanning, and security advisories.
-import { entryOf, quote, words } from 'svc-gateway/kit'
-import { type EventHandler, plain } from './event-text.ts'
+import { entryOf, plain, quote, refName, words } from 'svc-gateway/kit'
+import { type EventHandler } from './event-text.ts'
 import type { Payload } from './payload.ts'
 
 /** The oldest of these events uses the imperative for its action. */
@@ -29,8 +29,7 @@ export const describeDependencyAlert =
 export const describeCodeAlert: EventHandler = ({ action, alert, ref }) => {
   const rule = alert?.rule
   const about = words(rule?.severity && `(${rule.severity})`, quote(rule?.description || rule?.id))
-  const where =
-    action === 'appeared_in_branch' && ref ? `appeared in ${ref.replace(/^refs\/heads\//, '')}` : pastTense(action)
+  const where = action === 'appeared_in_branch' && ref ? `appeared in ${refName(ref)}` : pastTense(action)
   return { head: words('The code scanning alert', about, where), link: alert?.html_url }
 }
 

@@ -1,6 +1,6 @@
 // The results of checks, workflows and deployments: failures, reviews, and deployments that have finished.
-import { entryOf, quote, words } from 'svc-gateway/kit'
-import { type EventHandler, type EventText, short } from './event-text.ts'
+import { entryOf, plain, quote, shortHash, words } from 'svc-gateway/kit'
+import { type EventHandler, type EventText } from './event-text.ts'
 import type { Check, Payload } from './payload.ts'
 
 const bad: ReadonlySet<unknown> = new Set(['failure', 'timed_out', 'startup_failure', 'action_required'])
@@ -25,9 +25,9 @@ function failure(
     head: words(
       kind,
       quote(check.name),
-      `ended with ${check.conclusion?.replaceAll('_', ' ')}`,
+      `ended with ${plain(check.conclusion)}`,
       check.head_branch && `on ${check.head_branch}`,
-      check.head_sha && `at ${short(check.head_sha)}`,
+      check.head_sha && `at ${shortHash(check.head_sha)}`,
     ),
     details: [check.output?.title],
     link: check.html_url,
@@ -38,7 +38,11 @@ function failure(
 
 export const describeStatus: EventHandler = ({ state, context, sha, description, target_url: link }) =>
   state === 'failure' || state === 'error'
-    ? { head: words('Status', quote(context), `is ${state}`, sha && `at ${short(sha)}`), details: [description], link }
+    ? {
+        head: words('Status', quote(context), `is ${state}`, sha && `at ${shortHash(sha)}`),
+        details: [description],
+        link,
+      }
     : null
 
 export const describeDeployment: EventHandler = ({ deployment, deployment_status: status }) => {

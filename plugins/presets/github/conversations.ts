@@ -1,15 +1,30 @@
 // Issues, pull requests, discussions, and what people write about them.
-import { entryOf, words } from 'svc-gateway/kit'
-import { type EventHandler, type EventText, nameOf, short } from './event-text.ts'
+import { entryOf, shortHash, words } from 'svc-gateway/kit'
+import { type EventHandler, type EventText, nameOf } from './event-text.ts'
 import type { Payload, Remark, Subject } from './payload.ts'
 
-export const describeIssue: EventHandler = ({ action, issue, assignee }, who) => {
-  if (!['opened', 'closed', 'reopened', 'assigned', 'transferred', 'deleted'].includes(action ?? '')) return null
+export const describeIssue: EventHandler = ({ action, issue, assignee, changes }, who) => {
+  if (action === 'transferred') return describeTransfer(issue, changes, who)
+  if (!['opened', 'closed', 'reopened', 'assigned', 'deleted'].includes(action ?? '')) return null
   const to = action === 'assigned' && assignee?.login && `to ${assignee.login}`
+  const { old_repository: source, old_issue: before } = changes ?? {}
+  const origin = source?.full_name && `${source.full_name}${before?.number ? `#${before.number}` : ''}`
   return {
     ...about(issue),
     head: words(who, action, nameOf(issue), to),
+    details: [action === 'opened' && origin && `Transferred from: ${origin}`],
     text: action === 'opened' ? issue?.body : undefined,
+  }
+}
+
+/** GitHub reports the issue by its old number, and as opened in the new repository. */
+function describeTransfer(issue: Payload['issue'], changes: Payload['changes'], who: string): EventText {
+  const { new_issue: moved, new_repository: target } = changes ?? {}
+  const number = moved?.number ? `#${moved.number}` : ''
+  return {
+    number: issue?.number,
+    head: words(who, 'transferred', nameOf(issue), target?.full_name && `to ${target.full_name}${number}`),
+    link: moved?.html_url ?? target?.html_url ?? issue?.html_url,
   }
 }
 
@@ -79,7 +94,7 @@ export const describeReviewComment: EventHandler = ({ action, pull_request: subj
 
 export const describeCommitComment: EventHandler = ({ action, comment }, who) => {
   const remark = remarkOf(comment)
-  return describeRemark(words(who, 'commented on commit', short(remark?.commit_id)), { action, remark })
+  return describeRemark(words(who, 'commented on commit', shortHash(remark?.commit_id)), { action, remark })
 }
 
 const remarkOf = (comment: Payload['comment']): Remark | undefined =>

@@ -1,5 +1,5 @@
 // Describes GitHub's events for somebody who may have to act on them. `null` skips an event.
-import { quote, words } from 'svc-gateway/kit'
+import { line, plain, quote, refName, shortHash, words } from 'svc-gateway/kit'
 import {
   describeBlock,
   describeDependency,
@@ -34,7 +34,7 @@ import {
   describeReview,
   describeReviewComment,
 } from './conversations.ts'
-import { type EventHandler, type EventText, mostListed, plain, refName, short } from './event-text.ts'
+import { type EventHandler, type EventText, mostListed } from './event-text.ts'
 import type { Payload } from './payload.ts'
 
 /** By event name. `describeOther` describes all other events. */
@@ -69,7 +69,7 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
     head: `${who} changed the wiki`,
     details: (pages ?? [])
       .slice(0, mostListed)
-      .map(({ title, action, html_url: link }) => words('-', title, action && `(${action})`, link)),
+      .map(({ title, action, html_url: link }) => words('-', line(title), action && `(${plain(action)})`, link)),
   }),
   dependabot_alert: describeDependencyAlert('Dependabot alert'),
   repository_vulnerability_alert: describeDependencyAlert('vulnerability alert'),
@@ -122,12 +122,12 @@ function describePush(payload: Payload, who: string): EventText | null {
     // Without `forced`, the commits are already known from another branch.
     const change = ref?.startsWith('refs/tags/') ? 'moved tag' : 'removed commits with a force-push to'
     return forced && !created
-      ? { head: words(who, change, target), details: [after && `Now at ${short(after)}`], link: compare }
+      ? { head: words(who, change, target), details: [after && `Now at ${shortHash(after)}`], link: compare }
       : null
   }
   const listed = commits.slice(0, mostListed).map(({ id, message, author }) => {
-    const name = author?.username ?? author?.name
-    return words('-', short(id), message?.trim().split('\n', 1)[0], name && `(${name})`)
+    const name = line(author?.username ?? author?.name, 100)
+    return words('-', shortHash(id), line(message?.trimStart().split('\n', 1)[0]), name && `(${name})`)
   })
   const more = commits.length > mostListed && `- and ${commits.length - mostListed} more`
   const count = commits.length === 1 ? '1 commit' : `${commits.length} commits`

@@ -1,6 +1,6 @@
 // The preset for GitHub: issues, pull requests, reviews, releases, alerts and failures; one session per issue or pull
 // request.
-import { clip, entryOf, lines, words } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line } from 'svc-gateway/kit'
 import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'
@@ -44,23 +44,23 @@ function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides
   if ('payload' in payload)
     throw new InputError('The body is a form; set the content type of the webhook to application/json.')
   if (silent.has(event)) return null
-  const who = payload.sender?.login ?? payload.pusher?.name ?? 'Somebody'
+  const who = line(payload.sender?.login ?? payload.pusher?.name, 100) || 'Somebody'
   const handleEvent = entryOf(eventHandlers, event)
   const eventText = handleEvent ? handleEvent(payload, who) : describeOther(event, payload, who)
   return eventText && { message: messageOf(eventText, payload), sessionKey: sessionOf(eventText, payload) }
 }
 
-function messageOf({ head, details = [], link, text }: EventText, { repository, organization }: Payload): string {
-  const where = repository?.full_name ?? organization?.login
-  return lines(
-    words(`GitHub: ${clip(head, 500)}`, where && !head.endsWith(` to ${where}`) && `in ${where}`),
-    ...details,
-    link ?? repository?.html_url,
-    text && `\n${clip(text)}`,
-  )
+function messageOf(eventText: EventText, { repository, organization }: Payload): string {
+  const { head, link } = eventText
+  const place = repository?.full_name ?? organization?.login
+  return eventMessage('GitHub', {
+    ...eventText,
+    place: head.endsWith(` to ${place}`) ? undefined : place,
+    link: link ?? repository?.html_url,
+  })
 }
 
 function sessionOf({ number }: EventText, { repository, organization, sender }: Payload): string {
-  const where = repository?.full_name ?? organization?.login ?? sender?.login ?? 'github'
-  return `hook:github:${where}${number ? `#${number}` : ''}`
+  const place = line(repository?.full_name ?? organization?.login ?? sender?.login, 200) || 'github'
+  return `hook:github:${place}${number ? `#${number}` : ''}`
 }

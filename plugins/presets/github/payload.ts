@@ -148,6 +148,11 @@ export const Payload = Type.Object({
       login: Before,
       owner: Before,
       repository: Maybe(Type.Object({ name: Before })),
+      // Of an issue that was transferred:
+      new_issue: Subject,
+      new_repository: Named,
+      old_issue: Subject,
+      old_repository: Named,
     }),
   ),
   status: Type.Optional(Type.Unknown()),

@@ -1,5 +1,5 @@
 // The results of pipelines, jobs and deployments: failures, and deployments that have finished.
-import { entryOf, quote, words } from 'svc-gateway/kit'
+import { entryOf, plain, quote, words } from 'svc-gateway/kit'
 import { type EventHandler, mostListed } from './event-text.ts'
 
 export const describePipeline: EventHandler = (payload) => {
@@ -33,7 +33,7 @@ export const describeJob: EventHandler = (payload) => {
   if (payload.build_status !== 'failed') return null
   return {
     head: words('Job', quote(name), stage && `of stage ${stage}`, 'failed', ref && `on ${ref}`),
-    details: [reason && reason !== 'unknown_failure' && `Reason: ${reason.replaceAll('_', ' ')}`],
+    details: [reason && reason !== 'unknown_failure' && `Reason: ${plain(reason)}`],
     link: project?.web_url && id ? `${project.web_url}/-/jobs/${id}` : undefined,
   }
 }

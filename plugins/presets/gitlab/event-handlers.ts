@@ -1,17 +1,8 @@
 // Describes GitLab's events for somebody who may have to act on them. `null` skips an event.
-import { quote, words } from 'svc-gateway/kit'
+import { line, plain, quote, refName, shortHash, words } from 'svc-gateway/kit'
 import { accountEvents } from './accounts.ts'
 import { describeDeployment, describeJob, describePipeline } from './ci.ts'
-import {
-  type EventHandler,
-  type EventText,
-  isNothing,
-  mostListed,
-  pastTense,
-  plain,
-  refName,
-  short,
-} from './event-text.ts'
+import { type EventHandler, type EventText, isNothing, mostListed, pastTense } from './event-text.ts'
 import type { Payload } from './payload.ts'
 import { describeIssue, describeMerge, describeMilestone, describeNote } from './planning.ts'
 import { describeToken, describeVulnerability } from './security.ts'
@@ -70,20 +61,21 @@ function describePush(
   const branch = words('branch', refName(ref))
   if (isNothing(after)) return { head: `${who} deleted ${branch}` }
   const count = total ?? commits?.length ?? 0
-  if (count === 0 && isNothing(before)) return { head: `${who} created ${branch}` }
+  const isNew = isNothing(before)
+  if (count === 0 && isNew) return { head: `${who} created ${branch}` }
   const link =
-    project?.web_url && before && after && !isNothing(before)
-      ? `${project.web_url}/-/compare/${short(before)}...${short(after)}`
-      : undefined
+    project?.web_url && before && after && !isNew ? `${project.web_url}/-/compare/${before}...${after}` : undefined
   if (count === 0)
-    return { head: `${who} removed commits from ${branch}`, details: [after && `Now at ${short(after)}`], link }
+    return { head: `${who} removed commits from ${branch}`, details: [after && `Now at ${shortHash(after)}`], link }
   const listed = (commits ?? []).slice(-mostListed).map(({ id, message, author }) => {
-    return words('-', short(id), message?.trim().split('\n', 1)[0], author?.name && `(${author.name})`)
+    const name = line(author?.name, 100)
+    return words('-', shortHash(id), line(message?.trimStart().split('\n', 1)[0]), name && `(${name})`)
   })
   const more = count > listed.length && listed.length > 0 && `- and ${count - listed.length} more`
   const target = refName(ref)
+  const pushed = `${count} ${count === 1 ? 'commit' : 'commits'}`
   return {
-    head: words(who, 'pushed', `${count} ${count === 1 ? 'commit' : 'commits'}`, target && `to ${target}`),
+    head: isNew ? `${who} created ${branch} with ${pushed}` : words(who, 'pushed', pushed, target && `to ${target}`),
     details: [...listed, more],
     link,
   }

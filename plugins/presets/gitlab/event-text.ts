@@ -1,13 +1,8 @@
 // The text of one GitLab event, the type of the functions that write it, and the words that they share.
-import { entryOf, quote, words } from 'svc-gateway/kit'
+import { entryOf, type EventText as Message, plain, quote, words } from 'svc-gateway/kit'
 import type { Payload } from './payload.ts'
 
-export interface EventText {
-  /** Who did what, without a full stop. */
-  head: string
-  details?: readonly (string | false | null | undefined)[]
-  link?: string | null | undefined
-  text?: string | null | undefined
+export interface EventText extends Message {
   /** What the session is about, within the project: `!7`, `#7` or `:job:5`. */
   subject?: string | undefined
   /** The project or group, if it is not in `project`. */
@@ -26,6 +21,9 @@ const pastTenses: Readonly<Record<string, string>> = {
   merge: 'merged',
   approved: 'approved',
   unapproved: 'took back the approval of',
+  // Of one of several required approvals:
+  approval: 'approved',
+  unapproval: 'took back the approval of',
   create: 'created',
   update: 'changed',
   delete: 'deleted',
@@ -34,18 +32,11 @@ const pastTenses: Readonly<Record<string, string>> = {
 export const pastTense = (action: string | null | undefined): string =>
   entryOf(pastTenses, action) ?? (plain(action) || 'changed')
 
-export const plain = (name: string | null | undefined): string => name?.trim().replaceAll(/[_\s]+/g, ' ') ?? ''
-
 /** `merge request !9 "Fix the cart"` */
 export const numbered = (
   kind: string,
   { mark = '#', iid, title }: { mark?: string; iid?: number | null | undefined; title?: string | null | undefined },
 ): string => words(kind, iid ? `${mark}${iid}` : '', quote(title))
-
-/** The name of a branch or tag. */
-export const refName = (ref: string | null | undefined): string => ref?.replace(/^refs\/(?:heads|tags)\//, '') ?? ''
-
-export const short = (sha: string | null | undefined): string => sha?.slice(0, 8) ?? ''
 
 /** GitLab writes a missing commit as zeros. */
 export const isNothing = (sha: string | null | undefined): boolean => /^0+$/.test(sha ?? '')

@@ -1,6 +1,6 @@
 // The preset for GitLab: issues, merge requests, comments, pushes and failures; one session per issue or merge request.
 import { hash } from 'node:crypto'
-import { clip, entryOf, lines, words } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line } from 'svc-gateway/kit'
 import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import { describeOther, eventHandlers } from './event-handlers.ts'
 import type { EventText } from './event-text.ts'
@@ -31,18 +31,16 @@ function toAction({ payload }: PresetRequest<Payload>): ActionOverrides | null {
   const handleEvent = entryOf(eventHandlers, kind)
   const eventText = handleEvent ? handleEvent(payload, who ?? 'Somebody') : describeOther(kind, payload, who)
   if (!eventText) return null
-  const { head, details = [], link, text, subject = '' } = eventText
-  const path = pathOf(payload, eventText)
-  const where = path ?? payload.project_name
-  const isNamed = where && !` ${head} `.includes(` ${where} `)
+  const { head, link, subject = '' } = eventText
+  const path = line(pathOf(payload, eventText), 200)
+  const place = path || line(payload.project_name)
   return {
-    message: lines(
-      words(`GitLab: ${clip(head, 500)}`, isNamed && `in ${where}`),
-      ...details,
-      link ?? payload.project?.web_url ?? payload.group?.web_url,
-      text && `\n${clip(text)}`,
-    ),
-    sessionKey: `hook:gitlab:${path ?? payload.project_id ?? 'gitlab'}${subject}`,
+    message: eventMessage('GitLab', {
+      ...eventText,
+      place: ` ${head} `.includes(` ${place} `) ? undefined : place,
+      link: link ?? payload.project?.web_url ?? payload.group?.web_url,
+    }),
+    sessionKey: `hook:gitlab:${path || (payload.project_id ?? 'gitlab')}${subject}`,
   }
 }
 
@@ -56,5 +54,5 @@ const pathIn = (url: string | null | undefined): string | undefined =>
 
 function whoOf({ user, user_name: name, user_username: username }: Payload): string | undefined {
   const given = typeof user === 'string' ? user : user?.name || user?.username
-  return given || name || username || undefined
+  return line(given || name || username, 100) || undefined
 }

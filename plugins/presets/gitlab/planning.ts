@@ -1,6 +1,6 @@
 // Issues, merge requests and milestones, and comments on them.
-import { words, quote } from 'svc-gateway/kit'
-import { dayOf, type EventHandler, numbered, pastTense, plain, short } from './event-text.ts'
+import { line, plain, quote, shortHash, words } from 'svc-gateway/kit'
+import { dayOf, mostListed, type EventHandler, numbered, pastTense } from './event-text.ts'
 import type { Payload } from './payload.ts'
 
 export const describeIssue: EventHandler = ({ object_attributes: issue, assignees }, who) => {
@@ -15,14 +15,24 @@ export const describeIssue: EventHandler = ({ object_attributes: issue, assignee
   }
 }
 
+const mergeActions: ReadonlySet<string> = new Set([
+  'open',
+  'close',
+  'reopen',
+  'merge',
+  'approved',
+  'unapproved',
+  'approval',
+  'unapproval',
+])
+
 export const describeMerge: EventHandler = ({ object_attributes: request, assignees }, who) => {
-  if (!request || !['open', 'close', 'reopen', 'merge', 'approved', 'unapproved'].includes(request.action ?? ''))
-    return null
+  if (!request || !mergeActions.has(request.action ?? '')) return null
   const kind = request.action === 'open' && request.draft ? 'draft merge request' : 'merge request'
   return {
     head: words(who, pastTense(request.action), numbered(kind, { ...request, mark: '!' })),
     details: [
-      [request.source_branch, request.target_branch].filter(Boolean).join(' → '),
+      [line(request.source_branch, 200), line(request.target_branch, 200)].filter(Boolean).join(' → '),
       request.action === 'open' && assignedTo(assignees),
     ],
     link: request.url,
@@ -42,10 +52,20 @@ export const describeMilestone: EventHandler = ({ object_attributes: milestone, 
   }
 }
 
-/** System notes are skipped: another event reports the same change. */
+/**
+ * The accounts of the access tokens of projects and groups (`project_42_bot_3fc…`, before GitLab 16 `project_42_bot2`),
+ * and of service accounts.
+ */
+const bot = /^(?:(?:project|group)_\d+_bot\d*(?:_\w+)?|service_account_\w+)$/
+
+/**
+ * System notes are skipped: another event reports the same change. Comments of bots are skipped: an agent that comments
+ * would otherwise answer its own comments.
+ */
 export const describeNote: EventHandler = (payload, who) => {
-  const { object_attributes: note, issue, merge_request: request } = payload
+  const { object_attributes: note, issue, merge_request: request, user } = payload
   if (!note || note.system || note.action === 'update') return null
+  if (typeof user === 'object' && bot.test(user?.username ?? '')) return null
   return {
     head: `${who} commented on ${notedThing(payload)}`,
     link: note.url,
@@ -58,7 +78,7 @@ function notedThing({ object_attributes: note, issue, merge_request: request, co
   if (request) return numbered('merge request', { ...request, mark: '!' })
   if (issue) return numbered('issue', issue)
   if (snippet) return words('snippet', quote(snippet.title))
-  if (commit) return words('commit', typeof commit.id === 'string' && short(commit.id))
+  if (commit) return words('commit', typeof commit.id === 'string' && shortHash(commit.id))
   // Other subjects are not in the payload; `noteable_type` is a name such as `DesignManagement::Design`.
   const kind = note?.noteable_type
     ?.split('::')
@@ -73,5 +93,10 @@ const subjectOf = (mark: string, iid: number | null | undefined): string | undef
 
 function assignedTo(assignees: Payload['assignees']): string | undefined {
   const names = (assignees ?? []).map(({ name, username }) => name ?? username).filter(Boolean)
-  return names.length > 0 ? `Assigned to: ${names.join(', ')}` : undefined
+  return names.length > 0
+    ? `Assigned to: ${names
+        .slice(0, mostListed)
+        .map((name) => line(name, 100))
+        .join(', ')}`
+    : undefined
 }

@@ -1,6 +1,6 @@
 // Vulnerabilities, and tokens that expire.
-import { quote, words } from 'svc-gateway/kit'
-import { dayOf, type EventHandler, plain } from './event-text.ts'
+import { plain, quote, words } from 'svc-gateway/kit'
+import { dayOf, type EventHandler } from './event-text.ts'
 
 /** GitLab does not say who changed the state of a vulnerability, and gives only the number of the project. */
 export const describeVulnerability: EventHandler = ({ object_attributes: found }) => ({

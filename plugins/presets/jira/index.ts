@@ -1,11 +1,13 @@
 // The preset for Jira, Cloud and Data Center: issues, comments, sprints and versions; one session per issue.
-import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line, Maybe, quote, words } from 'svc-gateway/kit'
 import { type ActionOverrides, definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { documentText } from './document-text.ts'
 
 const Text = Maybe(Type.String())
 const Id = Maybe(Type.Union([Type.String(), Type.Number()]))
-const Named = Maybe(Type.Object({ name: Text }))
-const Person = Maybe(Type.Object({ displayName: Text, name: Text, accountType: Text }))
+// Data Center and rules of Jira Automation also send names alone.
+const Named = Maybe(Type.Union([Type.String(), Type.Object({ name: Text })]))
+const Person = Maybe(Type.Union([Type.String(), Type.Object({ displayName: Text, name: Text, accountType: Text })]))
 
 const Payload = Type.Object({
   webhookEvent: Type.String({ minLength: 1 }),
@@ -32,8 +34,8 @@ const Payload = Type.Object({
   ),
   comment: Maybe(Type.Object({ id: Id, self: Text, body: Type.Optional(Type.Unknown()), author: Person })),
   changelog: Maybe(Type.Object({ items: Maybe(Type.Array(Type.Record(Type.String(), Type.Unknown()))) })),
-  sprint: Maybe(Type.Object({ id: Id, self: Text, name: Text, goal: Text })),
-  version: Maybe(Type.Object({ id: Id, self: Text, name: Text, description: Text })),
+  sprint: Maybe(Type.Object({ id: Id, name: Text, goal: Text, startDate: Text, endDate: Text })),
+  version: Maybe(Type.Object({ id: Id, name: Text, description: Text })),
 })
 type Payload = Static<typeof Payload>
 
@@ -51,7 +53,7 @@ export default definePreset<Payload>({
 /** Jira may report a new comment with two events. The comment is then the id, so that it is reported once. */
 function deliveryId({ payload, headers }: PresetRequest<Payload>): string | undefined {
   const id = payload.comment?.self || payload.comment?.id
-  return id && isNewComment(payload) ? `comment ${clip(String(id), 240)}` : headers['x-atlassian-webhook-identifier']
+  return id && isNewComment(payload) ? `comment ${line(String(id), 240)}` : headers['x-atlassian-webhook-identifier']
 }
 
 /** By event. Other events are skipped. */
@@ -73,21 +75,19 @@ function toAction({ payload }: PresetRequest<Payload>): ActionOverrides | null {
 // ── Issues ──────────────────────────────────────────────────────────────────────────────────────
 
 function describeIssue(verb: string, payload: Payload): ActionOverrides {
-  const { issue, user } = payload
-  const { status, priority, assignee, duedate, description } = issue?.fields ?? {}
+  const { status, priority, assignee, duedate, description } = payload.issue?.fields ?? {}
   const facts = [
-    status?.name && `status ${status.name}`,
-    priority?.name && `priority ${priority.name}`,
+    nameOf(status) && `status ${nameOf(status)}`,
+    nameOf(priority) && `priority ${nameOf(priority)}`,
     nameOf(assignee) && `assigned to ${nameOf(assignee)}`,
   ].filter(Boolean)
-  const message = lines(
-    `Jira: ${nameOf(user) ?? 'Somebody'} ${verb} ${issueOf(payload)}`,
-    facts.length > 0 && `Now: ${facts.join(', ')}`,
-    duedate && `Due: ${duedate}`,
+  const message = eventMessage('Jira', {
+    head: `${nameOf(payload.user) || 'Somebody'} ${verb} ${issueOf(payload)}`,
+    details: [facts.length > 0 && `Now: ${facts.join(', ')}`, duedate && `Due: ${duedate}`],
     // The page of a deleted issue is gone.
-    verb !== 'deleted' && linkOf(payload),
-    verb === 'created' && typeof description === 'string' && description && `\n${clip(description)}`,
-  )
+    link: verb === 'deleted' ? undefined : linkOf(payload),
+    text: verb === 'created' ? documentText(description) : undefined,
+  })
   return { message, sessionKey: sessionOf(payload) }
 }
 
@@ -110,12 +110,12 @@ const fields: Readonly<Record<string, string>> = {
 function describeUpdate(payload: Payload): ActionOverrides | null {
   const changes = (payload.changelog?.items ?? []).flatMap(changeText)
   if (changes.length === 0) return null
-  const message = lines(
-    `Jira: ${nameOf(payload.user) ?? 'Somebody'} changed ${issueOf(payload)}`,
-    ...changes,
-    linkOf(payload),
-    textOf(payload.comment?.body),
-  )
+  const message = eventMessage('Jira', {
+    head: `${nameOf(payload.user) || 'Somebody'} changed ${issueOf(payload)}`,
+    details: changes,
+    link: linkOf(payload),
+    text: documentText(payload.comment?.body),
+  })
   return { message, sessionKey: sessionOf(payload) }
 }
 
@@ -126,7 +126,7 @@ function changeText(item: Readonly<Record<string, unknown>>): string[] {
   }
   const field = entryOf(fields, read('field')?.toLowerCase())
   if (field === undefined) return []
-  const [before, after] = ['fromString', 'toString'].map((key) => clip(read(key), 200) || 'none')
+  const [before, after] = ['fromString', 'toString'].map((key) => line(read(key), 200) || 'none')
   return [`- ${field}: ${before} → ${after}`]
 }
 
@@ -144,62 +144,73 @@ function isNewComment({ webhookEvent: event, issue_event_type_name: kind, commen
 function describeComment(payload: Payload): ActionOverrides | null {
   const { comment, user } = payload
   const author = comment?.author ?? user
-  if (author?.accountType === 'app') return null
-  const message = lines(
-    `Jira: ${nameOf(author) ?? 'Somebody'} commented on ${issueOf(payload)}`,
-    linkOf(payload),
-    textOf(comment?.body),
-  )
+  if (typeof author === 'object' && author?.accountType === 'app') return null
+  const message = eventMessage('Jira', {
+    head: `${nameOf(author) || 'Somebody'} commented on ${issueOf(payload)}`,
+    link: linkOf(payload),
+    text: documentText(comment?.body),
+  })
   return { message, sessionKey: sessionOf(payload) }
 }
-
-const textOf = (body: unknown): string | false => typeof body === 'string' && body !== '' && `\n${clip(body)}`
 
 // ── Sprints and versions ────────────────────────────────────────────────────────────────────────
 
 function describeSprint(verb: string, { sprint, user }: Payload): ActionOverrides {
-  const message = lines(
-    headOf(verb, quoted('sprint', sprint?.name), user),
-    sprint?.goal && `Goal: ${clip(sprint.goal, 500)}`,
-  )
-  return { message, sessionKey: `hook:jira:sprint-${sprint?.id ?? 'unknown'}` }
+  const { id, name, goal, startDate, endDate } = sprint ?? {}
+  const message = eventMessage('Jira', {
+    head: headOf(verb, named('sprint', name), user),
+    details: [goal && `Goal: ${goal}`, startDate && `Start: ${startDate}`, endDate && `End: ${endDate}`],
+  })
+  return { message, sessionKey: `hook:jira:sprint-${line(String(id ?? 'unknown'), 200)}` }
 }
 
 function describeVersion(verb: string, { version, user }: Payload): ActionOverrides {
-  const message = lines(
-    headOf(verb, quoted('version', version?.name), user),
-    version?.description && `\n${clip(version.description)}`,
-  )
-  return { message, sessionKey: `hook:jira:version-${version?.id ?? 'unknown'}` }
+  const { id, name, description } = version ?? {}
+  const message = eventMessage('Jira', { head: headOf(verb, named('version', name), user), text: description })
+  return { message, sessionKey: `hook:jira:version-${line(String(id ?? 'unknown'), 200)}` }
 }
 
 /** Some of these events do not name the person. */
 const headOf = (verb: string, what: string, user: Payload['user']): string =>
-  nameOf(user) ? `Jira: ${nameOf(user)} ${verb} ${what}` : `Jira: ${what} was ${verb}`
+  nameOf(user) ? `${nameOf(user)} ${verb} ${what}` : `${what} was ${verb}`
 
-const quoted = (kind: string, name: string | null | undefined): string =>
-  name ? `${kind} "${clip(name, 300)}"` : `a ${kind}`
+const named = (kind: string, name: string | null | undefined): string =>
+  quote(name) ? `${kind} ${quote(name, 200)}` : `a ${kind}`
 
 // ── Names ───────────────────────────────────────────────────────────────────────────────────────
 
-const nameOf = (person: Payload['user']): string | undefined => person?.displayName || person?.name || undefined
-
-function issueOf({ issue }: Payload): string {
-  const { key, fields } = issue ?? {}
-  const subject = [fields?.issuetype?.name, key, fields?.summary && `"${clip(fields.summary, 300)}"`].filter(Boolean)
-  return subject.length > 0 ? subject.join(' ') : 'an issue'
+/** The name of a person, a status, a priority or a type. */
+function nameOf(value: string | { displayName?: string | null; name?: string | null } | null | undefined): string {
+  return line(typeof value === 'object' ? value?.displayName || value?.name : value, 100)
 }
 
-/** The addresses of apps go through api.atlassian.com, which has no pages. */
-function linkOf({ issue }: Payload): string | undefined {
-  const base = /^https?:\/\/.+?(?=\/rest\/)/.exec(issue?.self ?? '')?.[0]
-  return base && issue?.key && !base.startsWith('https://api.atlassian.com/')
-    ? `${base}/browse/${issue.key}`
-    : undefined
+function issueOf(payload: Payload): string {
+  const { key, fields: shown } = payload.issue ?? {}
+  const id = idOf(payload)
+  const name = words(nameOf(shown?.issuetype), line(key, 100), quote(shown?.summary, 200))
+  return name || (id ? `issue ${id}` : 'an issue')
+}
+
+/**
+ * The page of the issue. Some comments come without their issue, whose number is in the address of the comment. The
+ * addresses of apps go through api.atlassian.com, which has no pages.
+ */
+function linkOf(payload: Payload): string | undefined {
+  const { issue, comment } = payload
+  const address = line(issue?.self || comment?.self, 1000)
+  const end = address.indexOf('/rest/')
+  const base = end < 0 ? '' : address.slice(0, end)
+  if (!/^https?:\/\/./.test(base) || base.startsWith('https://api.atlassian.com/')) return undefined
+  if (issue?.key) return `${base}/browse/${encodeURIComponent(line(issue.key, 100))}`
+  const id = idOf(payload)
+  return id && `${base}/issues/?jql=id%3D${encodeURIComponent(id)}`
+}
+
+function idOf({ issue, comment }: Payload): string | undefined {
+  const ofComment = /\/issue\/(\d{1,30})\/comment\//.exec(comment?.self ?? '')?.[1]
+  return line(String(issue?.id ?? ''), 200) || ofComment
 }
 
 /** The key of an issue changes when it moves to another project, so the session has its id. */
-function sessionOf({ issue, comment }: Payload): string {
-  const ofComment = /\/issue\/(\d+)\/comment\//.exec(comment?.self ?? '')?.[1]
-  return `hook:jira:${issue?.id || ofComment || issue?.key || 'issues'}`
-}
+const sessionOf = (payload: Payload): string =>
+  `hook:jira:${idOf(payload) || line(payload.issue?.key, 200) || 'issues'}`

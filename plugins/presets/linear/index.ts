@@ -1,5 +1,5 @@
 // The preset for Linear: issues, comments, projects; one session per issue.
-import { Maybe, clip, entryOf, lines, quote, words } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line, Maybe, quote, words } from 'svc-gateway/kit'
 import {
   type ActionOverrides,
   definePreset,
@@ -12,13 +12,15 @@ import {
 const Text = Maybe(Type.String())
 const Named = Maybe(Type.Object({ name: Text }))
 const Project = Maybe(Type.Object({ id: Text, name: Text }))
+const Person = Maybe(Type.Object({ name: Text, email: Text }))
 const Titled = Maybe(Type.Object({ id: Text, title: Text }))
 
 const Payload = Type.Object({
   action: Type.String({ minLength: 1 }),
   type: Type.String({ minLength: 1 }),
   url: Text,
-  actor: Named,
+  // An integration has the name of a service.
+  actor: Maybe(Type.Object({ name: Text, service: Text, email: Text, type: Text })),
   webhookTimestamp: Type.Optional(Type.Number()),
   updatedFrom: Maybe(Type.Record(Type.String(), Type.Unknown())),
   data: Maybe(
@@ -37,7 +39,7 @@ const Payload = Type.Object({
       status: Maybe(Type.Union([Type.String(), Type.Object({ name: Text })])),
       assignee: Named,
       lead: Named,
-      user: Named,
+      user: Person,
       externalUser: Named,
       botActor: Maybe(Type.Unknown()),
       project: Project,
@@ -107,43 +109,74 @@ const pastTenses: Readonly<Record<string, string>> = {
   restore: 'restored',
 }
 
-function describeThing({ type, action, actor, data, url, updatedFrom }: Known) {
-  const changed = [...new Set(Object.keys(updatedFrom ?? {}).flatMap((key) => entryOf(changes, key) ?? []))]
+/**
+ * The names of the fields that have changed. Linear also lists fields that were and are empty, with `null` as the value
+ * before.
+ */
+function changesOf({ data, updatedFrom }: Known): string[] {
+  const now = data as Readonly<Record<string, unknown>>
+  const changed = Object.entries(updatedFrom ?? {}).flatMap(([key, before]) => {
+    // `assigneeId` may be missing beside `assignee`.
+    const after = now[key] ?? (key.endsWith('Id') ? now[key.slice(0, -2)] : undefined) ?? null
+    return before === after ? [] : (entryOf(changes, key) ?? [])
+  })
+  return [...new Set(changed)]
+}
+
+function describeThing(payload: Known) {
+  const { type, action, data, url } = payload
+  const changed = changesOf(payload)
   const pastTense = entryOf(pastTenses, action)
   if (pastTense === undefined || (action === 'update' && changed.length === 0)) return null
   const [state, status] = [nameOf(data.state), nameOf(data.status)]
   const facts = [
     status ? `status ${status}` : state && `state ${state}`,
-    data.priorityLabel && `priority ${data.priorityLabel}`,
-    data.assignee?.name && `assigned to ${data.assignee.name}`,
-    data.lead?.name && `led by ${data.lead.name}`,
+    data.priorityLabel && `priority ${line(data.priorityLabel, 100)}`,
+    data.assignee?.name && `assigned to ${line(data.assignee.name, 100)}`,
+    data.lead?.name && `led by ${line(data.lead.name, 100)}`,
   ].filter(Boolean)
   const due = data.dueDate ?? data.targetDate
   const subject = words(type.toLowerCase(), data.identifier, quote(data.title ?? data.name))
-  const message = lines(
-    `Linear: ${actor?.name ?? 'Somebody'} ${pastTense} ${subject}`,
-    changed.length > 0 && `Changed: ${changed.join(', ')}`,
-    facts.length > 0 && `Now: ${facts.join(', ')}`,
-    due && `Due: ${due}`,
-    url,
-    action === 'create' && `\n${clip(data.description)}`,
-  )
+  const message = eventMessage('Linear', {
+    head: words(whoOf(payload), pastTense, subject),
+    details: [
+      changed.length > 0 && `Changed: ${changed.join(', ')}`,
+      facts.length > 0 && `Now: ${facts.join(', ')}`,
+      due && `Due: ${due}`,
+    ],
+    link: url,
+    text: action === 'create' ? data.description : undefined,
+  })
   // The identifier changes when an issue moves to another team; the id does not.
   return { message, sessionKey: keyOf(data.id ?? data.identifier) }
 }
 
-const nameOf = (state: Known['data']['state']): string | null | undefined =>
-  typeof state === 'object' ? state?.name : state
+const nameOf = (state: Known['data']['state']): string => line(typeof state === 'object' ? state?.name : state, 100)
 
-const keyOf = (id: string | null | undefined): string => `hook:linear:${id || 'linear'}`
+/** A person of another service, such as Slack, is named before the integration that passes on what they wrote. */
+const whoOf = ({ actor, data }: Known): string =>
+  line(data.externalUser?.name ?? actor?.name ?? data.user?.name ?? actor?.service, 100) || 'Somebody'
+
+const keyOf = (id: string | null | undefined): string => `hook:linear:${line(id, 200) || 'linear'}`
+
+/**
+ * Whether an app wrote this. An app that acts as itself is a user with an address at Linear. An integration may also
+ * pass on what a person of another service wrote.
+ */
+function isBot({ actor, data }: Known): boolean {
+  const type = actor?.type?.toLowerCase()
+  if (data.botActor || type === 'oauthclient') return true
+  if (type === 'integration') return !data.externalUser
+  return [actor, data.user].some((person) => person?.email?.endsWith('@oauthapp.linear.app'))
+}
 
 /** Comments of bots are skipped: an agent that comments would otherwise answer its own comments. */
-function describeComment({ action, actor, data, url }: Known) {
-  if (action !== 'create' || data.botActor) return null
-  const who = actor?.name ?? data.user?.name ?? data.externalUser?.name ?? 'Somebody'
+function describeComment(payload: Known) {
+  const { action, data, url } = payload
+  if (action !== 'create' || isBot(payload)) return null
   const { name, id } = commented(data)
   return {
-    message: lines(`Linear: ${who} commented on ${name}`, url, `\n${clip(data.body)}`),
+    message: eventMessage('Linear', { head: `${whoOf(payload)} commented on ${name}`, link: url, text: data.body }),
     sessionKey: keyOf(id ?? data.id),
   }
 }
@@ -176,15 +209,16 @@ function documented(content: Known['data']['documentContent'], contentId: string
   return { name, id: owner?.id ?? content?.id ?? contentId }
 }
 
-function describeUpdate({ action, actor, data, url }: Known) {
-  if (action !== 'create') return null
+/** Updates of bots are skipped as their comments are. */
+function describeUpdate(payload: Known) {
+  const { action, data, url } = payload
+  if (action !== 'create' || isBot(payload)) return null
   const { project, projectId, health, body } = data
-  const who = actor?.name ?? data.user?.name ?? 'Somebody'
   // `onTrack` becomes `on track`.
   const state = health?.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
-  const head = words(who, 'posted an update of project', quote(project?.name))
+  const head = words(whoOf(payload), 'posted an update of project', quote(project?.name))
   return {
-    message: lines(`Linear: ${head}${state ? `: ${state}` : ''}`, url, `\n${clip(body)}`),
+    message: eventMessage('Linear', { head: state ? `${head}: ${state}` : head, link: url, text: body }),
     sessionKey: keyOf(project?.id ?? projectId ?? data.id),
   }
 }

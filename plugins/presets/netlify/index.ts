@@ -39,8 +39,11 @@ export default definePreset<Payload>({
   payload: Payload,
   mapping: { name: 'Netlify' },
   auth: { scheme: 'netlify' },
-  // Netlify sends no id. A deploy can be locked several times, each at another time.
-  deliveryId: ({ payload, headers }) => [eventOf(payload, headers), payload.id, payload.updated_at ?? ''].join(' '),
+  // Netlify sends no id, and a deploy can be locked several times.
+  deliveryId: ({ payload, headers }) => ({
+    subject: payload.id,
+    content: `${eventOf(payload, headers)} ${payload.updated_at ?? ''}`,
+  }),
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })

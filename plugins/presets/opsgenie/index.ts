@@ -1,8 +1,11 @@
 // The preset for Opsgenie: alerts and what people do about them; one session per alert.
-import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { hash } from 'node:crypto'
+import { entryOf, eventMessage, line, Maybe, quote, words } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
+const Id = Maybe(Type.Union([Type.String(), Type.Number()]))
+const Responder = Type.Union([Type.String(), Type.Object({ name: Text, username: Text, id: Text, type: Text })])
 
 const Payload = Type.Object({
   action: Type.String({ minLength: 1 }),
@@ -11,7 +14,7 @@ const Payload = Type.Object({
   source: Maybe(Type.Object({ name: Text, type: Text })),
   alert: Type.Object({
     alertId: Type.String({ minLength: 1 }),
-    tinyId: Maybe(Type.Union([Type.String(), Type.Number()])),
+    tinyId: Id,
     message: Text,
     description: Text,
     username: Text,
@@ -22,9 +25,11 @@ const Payload = Type.Object({
     owner: Text,
     team: Text,
     recipient: Text,
-    responder: Type.Optional(Type.Unknown()),
-    snoozeEndDate: Type.Optional(Type.Unknown()),
-    updatedAt: Maybe(Type.Union([Type.String(), Type.Number()])),
+    responder: Maybe(Type.Union([Responder, Type.Array(Responder)])),
+    snoozeEndDate: Id,
+    snoozedUntil: Id,
+    createdAt: Id,
+    updatedAt: Id,
   }),
 })
 type Payload = Static<typeof Payload>
@@ -35,12 +40,16 @@ export default definePreset<Payload>({
   description: 'Alerts of Opsgenie and of Jira Service Management.',
   payload: Payload,
   mapping: { name: 'Opsgenie' },
-  // Opsgenie sends no id. The time of the change is in nanoseconds, so each change has its own.
-  deliveryId: ({ payload: { action, alert } }) =>
-    alert.updatedAt ? `${alert.alertId} ${action} ${alert.updatedAt}` : undefined,
+  deliveryId,
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+/** Opsgenie sends no id, but a payload with the time of the change in nanoseconds is unique. */
+function deliveryId({ payload }: PresetRequest<Payload>) {
+  const content = JSON.stringify(payload)
+  return payload.alert.updatedAt ? hash('sha256', content) : { subject: payload.alert.alertId, content }
+}
 
 const silent: ReadonlySet<string> = new Set([
   'AddTags',
@@ -56,20 +65,22 @@ const silent: ReadonlySet<string> = new Set([
 function toAction({ payload }: PresetRequest<Payload>) {
   const { action, alert, escalationName, integrationName, source } = payload
   if (silent.has(action) || isOwnNote(payload)) return null
-  const message = lines(
-    `Opsgenie: ${headOf(payload)}`,
-    escalationName && `Escalation: ${escalationName}`,
-    action === 'UpdatePriority' && alert.priority
-      ? `Priority: ${[alert.oldPriority, alert.priority].filter(Boolean).join(' → ')}`
-      : alert.priority && `Priority: ${alert.priority}`,
-    alert.entity && `Entity: ${clip(alert.entity, 300)}`,
-    action === 'Create' && source?.name && `Source: ${source.name}`,
-    integrationName && `Integration: ${integrationName}`,
-    `https://app.opsgenie.com/alert/detail/${encodeURIComponent(alert.alertId)}/details`,
-    alert.note && `\n${clip(alert.note)}`,
-    action === 'Create' && alert.description && `\n${clip(alert.description)}`,
-  )
-  return { message, sessionKey: `hook:opsgenie:${alert.alertId}` }
+  const isNew = action === 'Create'
+  const priorities = [action === 'UpdatePriority' && alert.oldPriority, alert.priority].filter(Boolean)
+  const message = eventMessage('Opsgenie', {
+    head: headOf(payload),
+    details: [
+      escalationName && `Escalation: ${escalationName}`,
+      priorities.length > 0 && `Priority: ${priorities.join(' → ')}`,
+      alert.entity && `Entity: ${alert.entity}`,
+      isNew && source?.name && `Source: ${source.name}`,
+      isNew && timeOf(alert.createdAt) && `Since: ${timeOf(alert.createdAt)}`,
+      integrationName && `Integration: ${integrationName}`,
+    ],
+    link: `https://app.opsgenie.com/alert/detail/${encodeURIComponent(line(alert.alertId, 200))}/details`,
+    text: alert.note || (isNew ? alert.description : undefined),
+  })
+  return { message, sessionKey: `hook:opsgenie:${line(alert.alertId, 200)}` }
 }
 
 /** Notes of programs are skipped: an agent that adds notes would otherwise answer its own notes. */
@@ -84,12 +95,11 @@ const verbs: Readonly<Record<string, string>> = {
   AddNote: 'added a note to',
   TakeOwnership: 'took ownership of',
   UpdatePriority: 'changed the priority of',
-  Snooze: 'snoozed',
 }
 
 function headOf({ action, alert }: Payload): string {
   const what = nameOf(alert)
-  const who = alert.username || 'Somebody'
+  const who = line(alert.username, 100) || 'Somebody'
   const verb = entryOf(verbs, action)
   if (verb !== undefined) return `${who} ${verb} ${what}`
   switch (action) {
@@ -97,18 +107,37 @@ function headOf({ action, alert }: Payload): string {
       return `new ${what}`
     case 'Escalate':
       return `${what} was escalated`
+    case 'Snooze': {
+      const end = timeOf(alert.snoozeEndDate ?? alert.snoozedUntil)
+      return words(`${who} snoozed ${what}`, end && `until ${end}`)
+    }
     case 'SnoozeEnded':
       return `${what} is no longer snoozed`
     case 'AssignOwnership':
-      return `${who} assigned ${what} to ${alert.owner || 'somebody'}`
+      return `${who} assigned ${what} to ${line(alert.owner, 100) || 'somebody'}`
     case 'AddTeam':
     case 'AddRecipient':
     case 'AddResponder':
-      return `${who} added ${alert.team || alert.recipient || 'a responder'} to ${what}`
+      return `${who} added ${addedTo(alert)} to ${what}`
     default:
-      return `${who} ran the action "${clip(action, 100)}" on ${what}`
+      return `${who} ran the action ${quote(action, 100)} on ${what}`
   }
 }
 
+function addedTo({ team, recipient, responder }: Alert): string {
+  const responders = [responder ?? []].flat().map((each) => {
+    return typeof each === 'string' ? each : each.name || each.username || words(each.type, each.id)
+  })
+  return line(team || recipient || responders.filter(Boolean).join(', '), 200) || 'a responder'
+}
+
 const nameOf = ({ tinyId, message }: Alert): string =>
-  ['alert', tinyId && `#${tinyId}`, message && `"${clip(message, 300)}"`].filter(Boolean).join(' ')
+  words('alert', tinyId ? `#${line(String(tinyId), 50)}` : '', quote(message, 200))
+
+/** Times are texts, or numbers of seconds, milliseconds or nanoseconds since 1970. */
+function timeOf(time: Alert['createdAt']): string {
+  const number = Number(time)
+  if (typeof time === 'string' && Number.isNaN(number)) return line(time, 50)
+  const date = new Date(number > 1e15 ? number / 1e6 : number < 1e11 ? number * 1000 : number)
+  return time && !Number.isNaN(date.getTime()) ? date.toISOString() : ''
+}

@@ -1,9 +1,12 @@
 // The preset for PagerDuty's webhooks, version 3: incidents and their progress; one session per incident.
-import { Maybe, clip, lines, quote, words } from 'svc-gateway/kit'
+import { eventMessage, line, Maybe, quote, words } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
 const Reference = Maybe(Type.Object({ id: Text, summary: Text, html_url: Text }))
+const CustomFields = Maybe(
+  Type.Array(Type.Object({ name: Text, display_name: Text, value: Type.Optional(Type.Unknown()) })),
+)
 
 const Payload = Type.Object({
   event: Type.Object({
@@ -21,15 +24,19 @@ const Payload = Type.Object({
       service: Reference,
       priority: Reference,
       assignees: Maybe(Type.Array(Type.Object({ summary: Text }))),
-      resolve_reason: Type.Optional(Type.Unknown()),
-      // In notes and status updates:
+      resolve_reason: Maybe(Type.Object({ type: Text, incident: Reference })),
+      incident_type: Maybe(Type.Object({ name: Text })),
+      // In notes, status updates and changes of custom fields:
       content: Text,
       message: Text,
       incident: Reference,
+      custom_fields: CustomFields,
+      changed_custom_fields: CustomFields,
     }),
   }),
 })
 type Payload = Static<typeof Payload>
+type Data = Payload['event']['data']
 
 export default definePreset<Payload>({
   name: 'pagerduty',
@@ -46,20 +53,47 @@ const silent =
   /^(?:pagey\.ping|incident\.(?:conference_bridge\..*|responder\..*|workflow\..*|service_updated)|service\..*)$/
 
 function toAction({ payload: { event } }: PresetRequest<Payload>) {
-  const { event_type: type, agent, data } = event
+  const { event_type: type, agent, data, occurred_at: at } = event
   if (silent.test(type)) return null
-  const { incident, service, urgency, priority, assignees } = data
-  const what = data.title ?? incident?.summary ?? ''
+  const { incident, service, urgency, priority } = data
   const facts = [data.status, urgency && `${urgency} urgency`, priority?.summary && `priority ${priority.summary}`]
-  const change = type.replace('incident.incident_', 'incident_').replaceAll(/[._]/g, ' ')
-  const message = lines(
-    words('PagerDuty:', change, data.number ? `#${data.number}` : '', quote(what)),
-    service?.summary && `Service: ${service.summary}`,
-    facts.some(Boolean) && `Status: ${facts.filter(Boolean).join(', ')}`,
-    assignees?.length ? `Assigned to: ${assignees.map(({ summary }) => summary ?? 'somebody').join(', ')}` : undefined,
-    agent?.summary && `By: ${agent.summary}`,
-    data.html_url ?? incident?.html_url,
-    (data.content || data.message) && `\n${clip(data.content || data.message)}`,
-  )
-  return { message, sessionKey: `hook:pagerduty:${incident?.id ?? data.id ?? 'incidents'}` }
+  const change = line(type, 100).replace('incident.incident_', 'incident_').replaceAll(/[._]/g, ' ')
+  const merged = data.resolve_reason?.incident
+  const assignees = (data.assignees ?? []).slice(0, 10).map(({ summary }) => line(summary, 50) || 'somebody')
+  const message = eventMessage('PagerDuty', {
+    head: words(change, data.number ? `#${data.number}` : '', quote(data.title ?? incident?.summary)),
+    details: [
+      service?.summary && `Service: ${service.summary}`,
+      facts.some(Boolean) && `Status: ${facts.filter(Boolean).join(', ')}`,
+      type === 'incident.incident_type.changed' && data.incident_type?.name && `Type: ${data.incident_type.name}`,
+      merged && `Merged into: ${words(quote(merged.summary, 200) || merged.id, merged.html_url)}`,
+      assignees.length > 0 && `Assigned to: ${assignees.join(', ')}`,
+      ...fieldsOf(data),
+      agent?.summary && `By: ${agent.summary}`,
+      at && `At: ${at}`,
+    ],
+    link: data.html_url ?? incident?.html_url,
+    text: data.content || data.message,
+  })
+  return { message, sessionKey: `hook:pagerduty:${line(incident?.id ?? data.id, 200) || 'incidents'}` }
+}
+
+const mostFields = 20
+
+/** The custom fields that have changed; all of them if the event does not say which. */
+function fieldsOf({ changed_custom_fields: changed, custom_fields: all }: Data): string[] {
+  const fields = changed?.length ? changed : (all ?? [])
+  const more = fields.length - mostFields
+  return [
+    ...fields.slice(0, mostFields).map(({ name, display_name: label, value }) => {
+      return `Field ${quote(label || name, 100) || 'without a name'}: ${valueText(value)}`
+    }),
+    ...(more > 0 ? [`and ${more} more fields`] : []),
+  ]
+}
+
+function valueText(value: unknown): string {
+  const values = [value].flat().slice(0, 20)
+  const texts = values.filter((each) => ['string', 'number', 'boolean'].includes(typeof each))
+  return texts.map((each) => line(String(each), 200)).join(', ') || 'none'
 }

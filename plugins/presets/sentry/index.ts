@@ -1,5 +1,5 @@
 // The preset for Sentry: new and changed issues, alerts, comments; one session per issue.
-import { Maybe, clip, entryOf, lines, quote, words } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line, Maybe, quote, words } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
@@ -13,12 +13,15 @@ const Assignee = Maybe(Type.Union([Type.String(), Type.Object({ name: Text, emai
 const Problem = Maybe(
   Type.Object({
     id: Id,
+    event_id: Id,
     issue_id: Id,
+    issue_url: Text,
     shortId: Text,
     title: Text,
     culprit: Text,
     level: Text,
     message: Text,
+    firstSeen: Text,
     environment: Text,
     project: Project,
     assignedTo: Assignee,
@@ -43,7 +46,9 @@ const Payload = Type.Object({
       event: Problem,
       error: Problem,
       triggered_rule: Text,
-      metric_alert: Maybe(Type.Object({ id: Id, alert_rule: Maybe(Type.Object({ id: Id, name: Text })) })),
+      metric_alert: Maybe(
+        Type.Object({ id: Id, date_started: Text, alert_rule: Maybe(Type.Object({ id: Id, name: Text })) }),
+      ),
       description_title: Text,
       description_text: Text,
       web_url: Text,
@@ -67,6 +72,7 @@ const Payload = Type.Object({
 })
 type Payload = Static<typeof Payload>
 type Problem = NonNullable<Payload['event']>
+type Id = Problem['id']
 
 export default definePreset<Payload>({
   name: 'sentry',
@@ -98,65 +104,79 @@ function toAction({ payload, headers }: PresetRequest<Payload>) {
   if (!known.has(resource) || data?.installation || silent.has(action)) return null
   if (data?.metric_alert) return describeMetric(data, action)
   if (resource === 'comment' || typeof data?.comment === 'string') return describeComment(payload)
-  if (data?.issue) return describeProblem(issueVerb(payload, data.issue), data.issue)
+  if (data?.issue) return describeProblem(issueVerb(payload, data.issue), data.issue, data.issue.id)
   const event = data?.event ?? data?.error
-  if (event) return describeProblem(alertVerb(data?.triggered_rule), event)
+  if (event) return describeProblem(alertVerb(data?.triggered_rule), event, undefined)
   if (payload.event ?? payload.url) return describeLegacy(payload)
   throw new InputError('data is required; it contains the issue, the event or the alert.')
 }
 
-const alertVerb = (rule: string | null | undefined): string => (rule ? `alert ${quote(rule)}` : 'an error happened')
+const alertVerb = (rule: string | null | undefined): string =>
+  rule ? `alert ${quote(rule, 100)}` : 'an error happened'
 
 function issueVerb({ action, actor, data }: Payload, { assignedTo, substatus }: Problem): string {
   if (action === 'created') return 'new issue'
   if (action === 'triggered') return data?.triggered_rule ? alertVerb(data.triggered_rule) : 'alert of an issue'
-  const assignee = typeof assignedTo === 'string' ? assignedTo : assignedTo?.name || assignedTo?.email
+  const assignee = line(typeof assignedTo === 'string' ? assignedTo : assignedTo?.name || assignedTo?.email, 100)
   const details: Record<string, string | null | undefined | false> = {
     assigned: assignee && `to ${assignee}`,
     unresolved: (substatus === 'regressed' || substatus === 'escalating') && `(${substatus})`,
   }
-  return words('issue', action ?? 'changed', entryOf(details, action), actor?.name && `by ${actor.name}`)
+  const by = line(actor?.name, 100)
+  return words('issue', line(action, 50) || 'changed', entryOf(details, action), by && `by ${by}`)
 }
 
 /** The event has an id of its own: the session is that of the issue, whose id is beside the event. */
 function describeLegacy({ event, id, triggering_rules: rules, url, ...payload }: Payload) {
   const project = payload.project_name ?? payload.project_slug
-  return describeProblem(alertVerb(rules?.join(', ')), {
+  const problem = {
     ...payload,
     ...event,
     level: event?.level ?? payload.level,
     culprit: event?.culprit ?? payload.culprit,
     message: event?.message || payload.message,
-    id: undefined,
-    issue_id: id ?? event?.issue_id ?? /\/issues\/(\d+)/.exec(url ?? '')?.[1],
     ...(project && { project }),
     web_url: undefined,
     permalink: url,
-  })
+  }
+  return describeProblem(alertVerb(rules?.slice(0, 10).join(', ')), problem, id)
 }
 
-function describeProblem(what: string, problem: Problem) {
-  const { title, shortId, culprit, level, environment, count, userCount, metadata, message } = problem
-  const name = projectOf(problem)
-  const subject = [quote(title || metadata?.value || message).slice(1, -1), shortId && `(${shortId})`]
-  const where = words(culprit && `in ${culprit}`, environment && `on ${environment}`)
+function describeProblem(what: string, problem: Problem, issueId: Id) {
+  const { title, shortId, culprit, level, environment, count, userCount, metadata, message, firstSeen } = problem
+  const name = line(projectOf(problem), 100)
+  const subject = [line(title || metadata?.value || message), shortId && `(${line(shortId, 50)})`]
+  const where = words(culprit && `in ${line(culprit)}`, environment && `on ${line(environment, 100)}`)
   const value = metadata?.value || message
-  const text = lines(
-    `Sentry: ${words(what, name && `in ${name}`)}: ${words(...subject) || 'an error without a title'}`,
-    where && `Where: ${where}`,
-    level && `Level: ${level}`,
-    count ? words(`Seen ${count} times`, userCount ? `by ${userCount} users` : '') : undefined,
-    value && !title?.includes(value) && clip(value),
-    problem.web_url ?? problem.permalink,
-  )
-  return { message: text, sessionKey: `hook:sentry:${problem.issue_id ?? problem.id ?? 'sentry'}` }
+  return {
+    message: eventMessage('Sentry', {
+      head: `${words(what, name && `in ${name}`)}: ${words(...subject) || 'an error without a title'}`,
+      details: [
+        where && `Where: ${where}`,
+        level && `Level: ${level}`,
+        count ? words(`Seen ${count} times`, userCount ? `by ${userCount} users` : '') : undefined,
+        firstSeen && `Since: ${firstSeen}`,
+      ],
+      link: problem.web_url ?? problem.permalink,
+      text: value && !title?.includes(value) ? value : undefined,
+    }),
+    sessionKey: `hook:sentry:${sessionOf(problem, issueId)}`,
+  }
+}
+
+/** Some events name their issue only in an address. An event without an issue has a session of its own. */
+function sessionOf({ issue_id, issue_url, web_url, permalink, event_id }: Problem, issueId: Id): string {
+  const addresses = [issue_url, web_url, permalink]
+  const inAddress = addresses.map((address) => /\/issues\/(\d{1,30})/.exec(address ?? '')?.[1]).find(Boolean)
+  const id = issueId ?? issue_id ?? inAddress ?? (event_id ? `event-${event_id}` : 'sentry')
+  return line(String(id), 200) || 'sentry'
 }
 
 /** An event has only the number of its project; the address of the event has the name. */
 function projectOf({ project, url, project_url: page }: Problem): string | undefined {
   if (typeof project === 'object' && project) return project.name ?? project.slug ?? undefined
   if (typeof project === 'string' && !/^\d+$/.test(project)) return project || undefined
-  return /\/projects\/[^/]+\/([^/?]+)/.exec(url ?? page ?? '')?.[1]
+  return /\/projects\/[^/]+\/([^/?]+)/.exec(line(url ?? page, 1000))?.[1]
 }
 
 function describeMetric(
@@ -170,24 +190,27 @@ function describeMetric(
 ) {
   const rule = alert?.alert_rule
   return {
-    message: lines(
-      `Sentry: ${words('metric alert', action)}: ${clip(title || rule?.name, 300) || 'no title'}`,
-      clip(text),
+    message: eventMessage('Sentry', {
+      head: `${words('metric alert', line(action, 50))}: ${line(title || rule?.name) || 'no title'}`,
+      details: [alert?.date_started && `Since: ${alert.date_started}`],
       link,
-    ),
-    sessionKey: `hook:sentry:alert:${rule?.id ?? alert?.id ?? 'metric'}`,
+      text,
+    }),
+    sessionKey: `hook:sentry:alert:${line(String(rule?.id ?? alert?.id ?? 'metric'), 200)}`,
   }
 }
 
+/** Comments of integrations are skipped: an agent that comments would otherwise answer its own comments. */
 function describeComment({ action, actor, data }: Payload) {
-  if (action !== 'created') return null
-  const issue = words(
-    'issue',
-    data?.issue_id ? String(data.issue_id) : '',
-    data?.project_slug && `in ${data.project_slug}`,
-  )
+  if (action !== 'created' || actor?.type === 'application') return null
+  const id = line(String(data?.issue_id ?? ''), 200)
+  const project = line(data?.project_slug, 100)
+  const issue = words('issue', id, project && `in ${project}`)
   return {
-    message: lines(`Sentry: ${actor?.name ?? 'Somebody'} commented on ${issue}`, `\n${clip(data?.comment)}`),
-    sessionKey: `hook:sentry:${data?.issue_id ?? 'sentry'}`,
+    message: eventMessage('Sentry', {
+      head: `${line(actor?.name, 100) || 'Somebody'} commented on ${issue}`,
+      text: data?.comment,
+    }),
+    sessionKey: `hook:sentry:${id || 'sentry'}`,
   }
 }

@@ -1,45 +1,14 @@
-// The preset for Shopify: orders, refunds, disputes, customers, products; one session per order, customer or product.
-import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
-import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
-
-const Text = Maybe(Type.String())
-const Id = Maybe(Type.Union([Type.String(), Type.Number()]))
-
-const Payload = Type.Object({
-  id: Id,
-  admin_graphql_api_id: Text,
-  name: Text,
-  title: Text,
-  order_id: Id,
-  test: Maybe(Type.Boolean()),
-  currency: Text,
-  total_price: Id,
-  amount: Id,
-  financial_status: Text,
-  fulfillment_status: Text,
-  cancel_reason: Text,
-  status: Text,
-  shipment_status: Text,
-  reason: Text,
-  kind: Text,
-  message: Text,
-  note: Text,
-  email: Text,
-  contact_email: Text,
-  first_name: Text,
-  last_name: Text,
-  evidence_due_by: Text,
-  tracking_company: Text,
-  tracking_url: Text,
-  customer: Maybe(Type.Object({ first_name: Text, last_name: Text, email: Text })),
-  line_items: Maybe(Type.Array(Type.Object({ quantity: Maybe(Type.Number()), title: Text, name: Text }))),
-  transactions: Maybe(Type.Array(Type.Object({ amount: Id, currency: Text, kind: Text, status: Text }))),
-})
-type Payload = Static<typeof Payload>
+// The preset for Shopify: orders, refunds, returns, disputes, customers …; one session per order, customer or product.
+import { entryOf, eventMessage, line, plain, quote, words } from 'svc-gateway/kit'
+import { definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
+import { factsOf, personName } from './facts.ts'
+import { idOf, isIdLost, pageOf, type Subject, subjectOf, wrapped } from './ids.ts'
+import { money } from './money.ts'
+import { Payload } from './payload.ts'
 
 export default definePreset<Payload>({
   name: 'shopify',
-  description: 'Orders, refunds, disputes, customers and products of Shopify.',
+  description: 'Orders, refunds, returns, disputes, customers and products of Shopify.',
   payload: Payload,
   mapping: { name: 'Shopify' },
   auth: { scheme: 'shopify' },
@@ -50,16 +19,17 @@ export default definePreset<Payload>({
 
 /** One action of a merchant may be one event with several topics and things. */
 function deliveryId({ payload, headers }: PresetRequest<Payload>): string | undefined {
-  const event = headers['x-shopify-event-id']
-  if (event === undefined) return headers['x-shopify-webhook-id']
-  return [event, headers['x-shopify-topic'], idOf(payload)].join(' ')
+  const { 'x-shopify-event-id': event, 'x-shopify-webhook-id': webhook, 'x-shopify-topic': topic } = headers
+  const id = idOf(payload)
+  return event && (id || !webhook) ? [event, topic, id].join(' ') : webhook
 }
 
-/** Topics that are sent often, or that another topic reports better. */
+/** Topics that are sent often, that another topic reports better, or that the agent itself may cause by reading. */
 const silent = new RegExp(
   [
     String.raw`^(?:carts|checkouts|inventory_items|inventory_levels|themes|collections|locations|locales)/`,
-    String.raw`^(?:bulk_operations|collection_listings|product_listings|variants|profiles|metaobjects)/`,
+    String.raw`^(?:bulk_operations|variants|profiles|metaobjects|product_feeds|audit_events)/`,
+    String.raw`^(?:\w+_listings|\w+_publications)/`,
     String.raw`^(?:orders|products|customers|draft_orders|shop)/updated?$`,
     String.raw`^tender_transactions/|^customer\.(?:tags|joined|left)|^customers/(?:enable|disable)$`,
   ].join('|'),
@@ -69,18 +39,24 @@ function toAction({ payload, headers }: PresetRequest<Payload>) {
   const topic = headers['x-shopify-topic']
   if (!topic) throw new InputError('The header X-Shopify-Topic is missing; it names the event.')
   if (silent.test(topic) || isUneventful(topic, payload)) return null
-  const shop = headers['x-shopify-shop-domain']
-  const [resource = 'shop'] = topic.split('/')
-  const orderId = resource === 'orders' ? idOf(payload) : payload.order_id && String(payload.order_id)
-  const path = orderId ? `orders/${orderId}` : pathOf(resource, payload)
-  const message = lines(
-    `Shopify: ${headOf(topic, payload)}${shop ? ` in ${shop}` : ''}`,
-    payload.test === true && 'This is a test: no real money.',
-    ...factsOf(resource, payload),
-    shop && path && `https://${shop}/admin/${path}`,
-    payload.note && `\n${clip(payload.note)}`,
-  )
-  return { message, sessionKey: `hook:shopify:${shop ?? 'shop'}${path ? `/${path}` : ''}` }
+  const shop = line(headers['x-shopify-shop-domain'], 100)
+  const subject = subjectOf(topic.split('/', 1)[0] ?? '', payload)
+  const page = topic.endsWith('/delete') ? undefined : pageOf(subject, payload)
+  const message = eventMessage('Shopify', {
+    head: headOf(topic, payload, subject),
+    place: shop,
+    details: [
+      payload.test === true && 'This is a test: no real money.',
+      ...factsOf(topic, payload),
+      isIdLost(payload) && 'An id is left out here: the number in the webhook is too large to be read exactly.',
+    ],
+    link: shop && page && `https://${shop}/admin/${page}`,
+    text: textOf(topic, payload),
+  })
+  return {
+    message,
+    sessionKey: ['hook:shopify:' + (shop || 'shop'), subject?.resource, subject?.id].filter(Boolean).join('/'),
+  }
 }
 
 /** Payments and deliveries are reported when they fail. */
@@ -91,29 +67,63 @@ function isUneventful(topic: string, { status, shipment_status: shipment }: Payl
   return false
 }
 
-// ── Texts ───────────────────────────────────────────────────────────────────────────────────────
+/** What somebody wrote. The message of a payment is the reason why it failed. */
+const textOf = (topic: string, { note, message, order_edit: edit }: Payload): string | null | undefined =>
+  note || edit?.staff_note || (topic.startsWith('order_transactions/') ? undefined : message)
+
+// ── Head ────────────────────────────────────────────────────────────────────────────────────────
 
 const things: Readonly<Record<string, string>> = {
-  orders: 'order',
-  customers: 'customer',
-  products: 'product',
-  draft_orders: 'draft order',
-  fulfillments: 'fulfillment',
+  app_purchases_one_time: 'one-time purchase of the app',
+  companies: 'company',
+  customer_account_settings: 'settings of customer accounts',
+  customers_email_marketing_consent: 'consent of a customer to marketing by email',
+  customers_marketing_consent: 'consent of a customer to marketing by SMS',
+  delivery_promise_settings: 'settings of delivery promises',
+  fulfillment_events: 'shipment',
   order_transactions: 'payment',
-  refunds: 'refund',
-  disputes: 'dispute',
+  payment_terms: 'payment terms',
+  reverse_deliveries: 'reverse delivery',
 }
 
 const verbs: Readonly<Record<string, string>> = {
+  activate: 'was activated',
+  added: 'was added',
+  approve: 'was approved',
+  assign: 'was assigned',
+  cancel: 'was cancelled',
+  cancelled: 'was cancelled',
+  challenged: 'needs a confirmation by the customer',
+  close: 'was closed',
+  complete: 'was completed',
   create: 'was created',
+  decline: 'was declined',
   delete: 'was deleted',
+  destroy: 'was deleted',
+  due: 'is due',
+  edited: 'was edited',
+  expire: 'has expired',
+  fail: 'failed',
+  failure: 'failed',
+  fulfilled: 'was fulfilled',
+  mark_in_transit: 'is in transit',
+  merged: 'was merged',
+  moved: 'was moved',
+  paid: 'was paid',
+  partially_fulfilled: 'was partially fulfilled',
+  pause: 'was paused',
+  placed_on_hold: 'was put on hold',
+  process: 'was processed',
+  released: 'was released',
+  reopen: 'was reopened',
+  request: 'was requested',
+  rescheduled: 'was rescheduled',
+  revoke: 'was revoked',
+  skip: 'was skipped',
+  split: 'was split',
+  success: 'succeeded',
   update: 'was changed',
   updated: 'was changed',
-  edited: 'was edited',
-  paid: 'was paid',
-  cancelled: 'was cancelled',
-  fulfilled: 'was fulfilled',
-  partially_fulfilled: 'was partially fulfilled',
 }
 
 /** Topics whose words do not say what happened. */
@@ -121,59 +131,33 @@ const sentences: Readonly<Record<string, string>> = {
   'app/uninstalled': 'the app was uninstalled',
   'customers/data_request': 'a customer asks for their data',
   'customers/redact': "a customer's data must be deleted",
+  'fulfillment_events/delete': 'a status of a shipment was deleted',
   'shop/redact': "the shop's data must be deleted",
 }
 
-function headOf(topic: string, payload: Payload): string {
+/** `order #1001 was created, 199.00 USD`, or for a rarer event `fulfillment order 7: hold released`. */
+function headOf(topic: string, payload: Payload, subject: Subject | undefined): string {
   const sentence = entryOf(sentences, topic)
   if (sentence !== undefined) return sentence
-  const [resource = '', event = ''] = topic.split('/')
-  const thing = entryOf(things, resource)
-  const failed = resource === 'order_transactions' || topic === 'fulfillments/update'
-  const verb = failed ? stateVerb(payload) : entryOf(verbs, event)
+  const [resource = '', event = ''] = topic.split(/[/.]/)
+  const kind = entryOf(things, resource) ?? plain(resource).replace(/s$/, '')
+  const title = titleOf(payload) || (subject?.resource === resource ? subject.id : idOf(payload))
   const total = moneyOf(payload)
-  if (thing === undefined || verb === undefined) return `${plain(topic.replace('/', ' '))}${total ? `, ${total}` : ''}`
-  const title = payload.name || (payload.title && `"${clip(payload.title, 300)}"`) || nameOf(payload)
-  return `${thing}${title ? ` ${title}` : ''} ${verb}${total ? `, ${total}` : ''}`
+  const status = resource === 'fulfillment_events' ? plain(payload.status) : plain(event)
+  const verb = verbOf(topic, event, payload)
+  return `${words(kind, title)}${verb ? ` ${verb}` : `: ${status}`}${total ? `, ${total}` : ''}`
 }
 
-const stateVerb = ({ status, shipment_status: shipment }: Payload): string =>
-  status === 'cancelled' && shipment !== 'failure' ? 'was cancelled' : 'failed'
+const titleOf = (payload: Payload): string =>
+  line(payload.name, 100) || quote(payload.title) || line(personName(payload), 100) || quote(wrapped(payload)?.name)
 
-function factsOf(resource: string, payload: Payload): (string | false | null | undefined)[] {
-  const { customer, line_items: items, financial_status: paid, fulfillment_status: sent } = payload
-  const email = customer?.email || payload.email || payload.contact_email
-  const who = customer && [nameOf(customer), email].filter(Boolean).join(', ')
-  const reason = payload.cancel_reason || payload.reason || payload.message
-  return [
-    who ? `Customer: ${who}` : email && `Email: ${email}`,
-    paid && `Payment: ${plain(paid)}`,
-    paid && `Fulfillment: ${plain(sent || 'unfulfilled')}`,
-    items?.length ? `Items: ${itemsText(items)}` : undefined,
-    payload.kind && `Kind: ${plain(payload.kind)}`,
-    resource === 'disputes' && payload.status && `Status: ${plain(payload.status)}`,
-    reason && `Reason: ${clip(plain(reason), 500)}`,
-    payload.shipment_status && `Shipment: ${plain(payload.shipment_status)}`,
-    payload.evidence_due_by && `Evidence due: ${payload.evidence_due_by}`,
-    payload.tracking_url && `Tracking: ${[payload.tracking_company, payload.tracking_url].filter(Boolean).join(' ')}`,
-  ]
+function verbOf(topic: string, event: string, { status, shipment_status: shipment }: Payload): string | undefined {
+  if (topic === 'customers/merge') return status === 'failed' ? 'could not be merged' : 'was merged with another one'
+  if (topic === 'order_transactions/create') return 'failed'
+  if (topic === 'fulfillments/update')
+    return status === 'cancelled' && shipment !== 'failure' ? 'was cancelled' : 'failed'
+  return topic === 'fulfillment_events/create' ? undefined : entryOf(verbs, event)
 }
-
-const mostItems = 10
-
-function itemsText(items: NonNullable<Payload['line_items']>): string {
-  const shown = items
-    .slice(0, mostItems)
-    .map(({ quantity, name, title }) => `${quantity ?? 1} × ${clip(name || title, 100) || 'an item'}`)
-  return [...shown, ...(items.length > mostItems ? [`and ${items.length - mostItems} more`] : [])].join(', ')
-}
-
-const plain = (words: string): string => words.replaceAll('_', ' ')
-
-const nameOf = ({ first_name: first, last_name: last }: Pick<Payload, 'first_name' | 'last_name'>): string =>
-  [first, last].filter(Boolean).join(' ')
-
-// ── Money ───────────────────────────────────────────────────────────────────────────────────────
 
 /** A refund has the amounts in its transactions. */
 function moneyOf({ total_price: total, amount, currency, transactions }: Payload): string | undefined {
@@ -182,28 +166,3 @@ function moneyOf({ total_price: total, amount, currency, transactions }: Payload
   const sum = refunded.reduce((whole, one) => whole + Number(one.amount), 0)
   return refunded.length > 0 ? money(sum, refunded[0]?.currency) : undefined
 }
-
-/** Amounts are in the main unit of the currency. Shopify writes `500.00` also for a currency without decimals. */
-function money(amount: string | number | null | undefined, currency: string | null | undefined): string | undefined {
-  const value = Number(amount)
-  if (amount === null || amount === undefined || amount === '' || !Number.isFinite(value)) return undefined
-  return `${value.toFixed(decimalsOf(currency))} ${currency ?? ''}`.trimEnd()
-}
-
-const decimalsOf = (currency: string | null | undefined): number =>
-  /^[A-Z]{3}$/.test(currency ?? '')
-    ? (new Intl.NumberFormat('en', { style: 'currency', currency: currency as string }).resolvedOptions()
-        .maximumFractionDigits ?? 2)
-    : 2
-
-// ── Ids ─────────────────────────────────────────────────────────────────────────────────────────
-
-/** JSON numbers are exact up to 2^53 only, and ids may be greater; the GraphQL id is a text. */
-const idOf = ({ admin_graphql_api_id: gid, id }: Payload): string | undefined =>
-  /\/(\d+)$/.exec(gid ?? '')?.[1] ?? (id ? String(id) : undefined)
-
-/** Things that have a page in the admin. */
-const pages: ReadonlySet<string> = new Set(['customers', 'products', 'draft_orders'])
-
-const pathOf = (resource: string, payload: Payload): string | undefined =>
-  pages.has(resource) && idOf(payload) ? `${resource}/${idOf(payload)}` : undefined

@@ -23,13 +23,15 @@ export function amountOf({ type, data: { object: thing, previous_attributes: bef
   return money(amount === undefined ? undefined : amount - (earlier ?? 0), thing.currency, thing.object)
 }
 
-/** How much of an amount was refunded in total. A transfer is reversed instead. */
-export function refundedOf(thing: Thing): string | undefined {
+/** How much of an amount was refunded in total, and before this event. A transfer is reversed instead. */
+export function refundedOf({ data: { object: thing, previous_attributes: before } }: Payload): string | undefined {
   const [refunded, reversed] = [numberOf(thing.amount_refunded), numberOf(thing.amount_reversed)]
   const part = money(refunded || reversed, thing.currency)
   const whole = money(numberOf(thing.amount), thing.currency)
   if (!part || !(refunded || reversed)) return undefined
-  return `${refunded ? 'Refunded' : 'Reversed'}: ${part}${whole ? ` of ${whole}` : ''}`
+  const earlier = numberOf(before?.[refunded ? 'amount_refunded' : 'amount_reversed'])
+  const known = earlier && money(earlier, thing.currency)
+  return `${refunded ? 'Refunded' : 'Reversed'}: ${part}${whole ? ` of ${whole}` : ''}${known ? `, ${known} before` : ''}`
 }
 
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)

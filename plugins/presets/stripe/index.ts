@@ -1,8 +1,10 @@
 // The preset for Stripe: payments, subscriptions, invoices, disputes; one session per customer.
-import { clip, lines, quote, words } from 'svc-gateway/kit'
+import { eventMessage, line, words } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest } from 'svc-gateway/plugin'
 import { amountOf, refundedOf } from './amounts.ts'
+import { changesOf, otherFields } from './changes.ts'
 import { dayOf } from './day.ts'
+import { discountText, instrumentText, taxText } from './instrument.ts'
 import { Payload, type Thing } from './payload.ts'
 import { priceText, subscriptionStatus } from './subscription.ts'
 
@@ -32,7 +34,7 @@ const silent = new RegExp(
 function toAction({ payload }: PresetRequest<Payload>) {
   const { type, livemode, data, account } = payload
   if (silent.test(type)) return null
-  const owner = customerOf(data.object) ?? account ?? (livemode === false ? 'test' : 'live')
+  const owner = customerOf(data.object) || line(account, 200) || (livemode === false ? 'test' : 'live')
   return { message: messageOf(payload), sessionKey: `hook:stripe:${owner}` }
 }
 
@@ -43,45 +45,67 @@ function messageOf(payload: Payload): string {
   const buyer = buyerOf(thing)
   const failure = thing.failure_message || thing.last_payment_error?.message || thing.last_setup_error?.message
   const reason = failure || thing.failure_reason || thing.reason || thing.fraud_type
-  return lines(
-    `Stripe: ${type.replaceAll(/[._]+/g, ' ')}${amount ? `, ${amount}` : ''}`,
-    livemode === false && 'This is a test: no real money.',
-    buyer && `Customer: ${buyer}`,
-    ...labelsOf(thing),
-    statusOf(thing),
-    refundedOf(thing),
-    type.endsWith('.updated') && changesOf(payload),
-    priceText(thing),
-    reason && `Reason: ${clip(plain(reason), 500)}`,
-    thing.evidence_details?.due_by ? `Evidence due: ${dayOf(thing.evidence_details.due_by)}` : undefined,
-    thing.object === 'payout' && thing.arrival_date ? `Arrives: ${dayOf(thing.arrival_date)}` : undefined,
-    thing.description && `For: ${clip(thing.description, 500)}`,
-    typeof thing.number === 'string' && thing.number && `Number: ${thing.number}`,
-    account && `Account: ${account}`,
-    words('Object:', thing.object ?? 'object', thing.id),
-    typeof thing.charge === 'string' && thing.charge && `Charge: ${thing.charge}`,
-    thing.hosted_invoice_url ?? `https://dashboard.stripe.com/${livemode === false ? 'test/' : ''}events/${id}`,
-  )
+  const event = encodeURIComponent(line(id, 200))
+  return eventMessage('Stripe', {
+    head: `${type.replaceAll(/[._]+/g, ' ')}${amount ? `, ${amount}` : ''}`,
+    details: [
+      livemode === false && 'This is a test: no real money.',
+      buyer && `Customer: ${buyer}`,
+      ...labelsOf(thing),
+      statusOf(thing),
+      refundedOf(payload),
+      type.endsWith('updated') && changesOf(payload),
+      priceText(thing),
+      instrumentText(thing),
+      discountText(thing),
+      taxText(thing),
+      reason && `Reason: ${plain(reason)}`,
+      thing.evidence_details?.due_by ? `Evidence due: ${dayOf(thing.evidence_details.due_by)}` : undefined,
+      thing.object === 'payout' && thing.arrival_date ? `Arrives: ${dayOf(thing.arrival_date)}` : undefined,
+      typeof thing.destination === 'string' && thing.destination && `To: ${thing.destination}`,
+      thing.object === 'payment_link' && words('Address:', thing.url, thing.active === false && '(not active)'),
+      thing.description && `For: ${thing.description}`,
+      typeof thing.number === 'string' && thing.number && `Number: ${thing.number}`,
+      ...(described.has(thing.object ?? '') ? [] : otherFields(thing)),
+      account && `Account: ${account}`,
+      words('Object:', thing.object ?? 'object', thing.id),
+      typeof thing.charge === 'string' && thing.charge && `Charge: ${thing.charge}`,
+    ],
+    link:
+      thing.hosted_invoice_url ?? `https://dashboard.stripe.com/${livemode === false ? 'test/' : ''}events/${event}`,
+  })
 }
 
+/** Objects of which the message has all that matters. Of others, all fields are listed. */
+const described: ReadonlySet<string> = new Set(
+  (
+    'account application_fee bank_account card charge checkout.session coupon customer discount dispute invoice ' +
+    'payment_intent payment_link payment_method payout plan price product promotion_code radar.early_fraud_warning refund ' +
+    'setup_intent source subscription tax_rate transfer'
+  ).split(' '),
+)
+
 function customerOf({ id, object, customer }: Thing): string | undefined {
-  if (object === 'customer') return id ?? undefined
+  if (object === 'customer') return line(id, 200) || undefined
   const found = typeof customer === 'object' && customer !== null ? (customer as { id?: unknown }).id : customer
-  return typeof found === 'string' && found ? found : undefined
+  return typeof found === 'string' ? line(found, 200) || undefined : undefined
 }
 
 /** Who buys. `name` and `email` are those of a customer only in the object `customer`. */
 function buyerOf(thing: Thing): string {
-  const { customer_details: details, billing_details: billing } = thing
+  const { customer_details: details } = thing
+  const billing = thing.billing_details ?? thing.owner
   const self = thing.object === 'customer' ? thing : undefined
   const name = self?.name || details?.name || thing.customer_name || billing?.name
   const email = self?.email || details?.email || thing.customer_email || billing?.email || thing.receipt_email
-  return [name, email, customerOf(thing)].filter(Boolean).join(', ')
+  return [line(name, 100), line(email, 100), customerOf(thing)].filter(Boolean).join(', ')
 }
 
 /** The name of a product, coupon, promotion code, account … */
-const labelsOf = ({ object, name, code, email }: Thing): (string | false | null | undefined)[] =>
-  object === 'customer' ? [] : [name && `Name: ${name}`, code && `Code: ${code}`, email && `Email: ${email}`]
+const labelsOf = ({ object, name, display_name: shown, code, email }: Thing): (string | false | null | undefined)[] =>
+  object === 'customer'
+    ? []
+    : [(name || shown) && `Name: ${name || shown}`, code && `Code: ${code}`, email && `Email: ${email}`]
 
 /** A charge can succeed without being captured, and a checkout can be complete before it is paid. */
 function statusOf(thing: Thing): string | undefined {
@@ -93,16 +117,3 @@ function statusOf(thing: Thing): string | undefined {
 
 /** Stripe writes its own words with underscores; other texts stay as they are. */
 const plain = (text: string): string => (/^[a-z_, ]+$/.test(text) ? text.replaceAll('_', ' ') : text)
-
-const mostChanges = 10
-
-/** The fields that an update changed, with their earlier values if these are short. */
-function changesOf({ data: { previous_attributes: before } }: Payload): string | undefined {
-  const changed = Object.entries(before ?? {}).slice(0, mostChanges)
-  if (changed.length === 0) return undefined
-  const named = changed.map(([name, value]) => {
-    const earlier = typeof value === 'string' && value.length <= 50 ? quote(value) : value === true ? 'yes' : ''
-    return `${name.replaceAll('_', ' ')}${earlier && ` (was ${earlier})`}`
-  })
-  return `Changed: ${named.join(', ')}`
-}

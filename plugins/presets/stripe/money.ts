@@ -1,4 +1,5 @@
 // Amounts as people write them. Stripe counts in the smallest unit of a currency.
+import { line } from 'svc-gateway/kit'
 
 const wholeCurrencies: ReadonlySet<string> = new Set(
   'BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '),
@@ -9,14 +10,14 @@ const threeDecimals: ReadonlySet<string> = new Set('BHD JOD KWD OMR TND'.split('
 const wholeInHundredths: ReadonlySet<string> = new Set(['ISK', 'UGX'])
 const wholeInPayouts: ReadonlySet<string> = new Set(['HUF', 'TWD'])
 
-/** Without a currency, the unit of the amount is unknown: the result is `undefined`. */
+/** Without a currency, the unit of the amount is unknown, and so it is of an amount with decimals: `undefined`. */
 export function money(
   amount: number | null | undefined,
   currency: string | null | undefined,
   object?: string | null,
 ): string | undefined {
-  if (typeof amount !== 'number' || !currency) return undefined
-  const code = currency.toUpperCase()
+  if (!Number.isSafeInteger(amount) || typeof amount !== 'number' || !currency) return undefined
+  const code = line(currency, 10).toUpperCase()
   if (wholeCurrencies.has(code)) return `${amount} ${code}`
   if (threeDecimals.has(code)) return `${(amount / 1000).toFixed(3)} ${code}`
   const isWhole = wholeInHundredths.has(code) || (object === 'payout' && wholeInPayouts.has(code))

@@ -20,6 +20,36 @@ const Price = Type.Object({
 })
 /** An id, if it was not expanded. */
 const PriceOrId = Maybe(Type.Union([Type.String(), Price]))
+/** A card, or an account of a bank. */
+const Instrument = Type.Object({
+  brand: Text,
+  bank_name: Text,
+  last4: Text,
+  exp_month: Numeral,
+  exp_year: Numeral,
+})
+/** What somebody pays with: the details are in the field that bears the name of the type. */
+const instruments = {
+  type: Text,
+  card: Maybe(Instrument),
+  card_present: Maybe(Instrument),
+  us_bank_account: Maybe(Instrument),
+  ach_debit: Maybe(Instrument),
+  acss_debit: Maybe(Instrument),
+  au_becs_debit: Maybe(Instrument),
+  bacs_debit: Maybe(Instrument),
+  sepa_debit: Maybe(Instrument),
+}
+const Coupon = Type.Object({
+  id: Text,
+  name: Text,
+  percent_off: Numeral,
+  amount_off: Maybe(Type.Union([Type.Number(), Type.Object({})])),
+  currency: Text,
+  duration: Text,
+  duration_in_months: Numeral,
+})
+const CouponOrId = Maybe(Type.Union([Type.String(), Coupon]))
 const Item = Type.Object({ price: PriceOrId, plan: PriceOrId, quantity: Numeral, current_period_end: Numeral })
 export const Thing = Type.Object({
   id: Text,
@@ -37,6 +67,23 @@ export const Thing = Type.Object({
   amount_off: Amount,
   unit_amount: Amount,
   percent_off: Numeral,
+  duration: Text,
+  duration_in_months: Numeral,
+  // The coupon of a discount or promotion code; newer versions of the API have it in `source` or `promotion`.
+  coupon: CouponOrId,
+  source: Maybe(Type.Object({ coupon: CouponOrId })),
+  promotion: Maybe(Type.Object({ coupon: CouponOrId })),
+  end: Numeral,
+  percentage: Numeral,
+  inclusive: Flag,
+  country: Text,
+  jurisdiction: Text,
+  ...instruments,
+  ...Instrument.properties,
+  payment_method_details: Maybe(Type.Object(instruments)),
+  owner: Buyer,
+  url: Text,
+  active: Flag,
   currency: Text,
   // An id, or a customer object if it was expanded.
   customer: Type.Optional(Type.Unknown()),
@@ -47,6 +94,7 @@ export const Thing = Type.Object({
   email: Text,
   receipt_email: Text,
   name: Text,
+  display_name: Text,
   code: Text,
   description: Text,
   status: Text,
@@ -58,6 +106,8 @@ export const Thing = Type.Object({
   // The charge of a refund, dispute or warning: an id, or an object if it was expanded.
   charge: Type.Optional(Type.Unknown()),
   number: Type.Optional(Type.Unknown()),
+  // The account that gets a transfer or payout: likewise.
+  destination: Type.Optional(Type.Unknown()),
   failure_message: Text,
   last_payment_error: Failure,
   last_setup_error: Failure,
@@ -76,6 +126,8 @@ export const Thing = Type.Object({
   hosted_invoice_url: Text,
 })
 export type Thing = Static<typeof Thing>
+export type Instrument = Static<typeof Instrument>
+export type Coupon = Static<typeof Coupon>
 export type Price = Static<typeof Price>
 export type Item = Static<typeof Item>
 

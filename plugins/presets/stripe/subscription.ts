@@ -1,5 +1,5 @@
-// The state and the prices of subscriptions, prices and coupons.
-import { words } from 'svc-gateway/kit'
+// The state of subscriptions, and what they cost.
+import { line, words } from 'svc-gateway/kit'
 import { dayOf } from './day.ts'
 import { money } from './money.ts'
 import type { Item, Price, Thing } from './payload.ts'
@@ -27,7 +27,7 @@ export function priceText(thing: Thing): string | undefined {
   const texts = itemsOf(thing).map((item) => {
     const price = expanded(item.price) ?? expanded(item.plan)
     return words(
-      price?.nickname,
+      line(price?.nickname, 100),
       price && describePrice(price),
       item.quantity && item.quantity !== 1 ? `× ${item.quantity}` : '',
     )
@@ -35,14 +35,7 @@ export function priceText(thing: Thing): string | undefined {
   const own = thing.object === 'price' || thing.object === 'plan' ? every(thing) : undefined
   const text = texts.filter(Boolean).slice(0, 10).join('; ')
   if (text) return `Price: ${text}`
-  return own ? `Billed: ${own}` : discountText(thing)
-}
-
-function discountText({ object, percent_off: percent, amount_off: amount, currency }: Thing): string | undefined {
-  if (object !== 'coupon') return undefined
-  if (typeof percent === 'number') return `Discount: ${percent} %`
-  const text = typeof amount === 'number' ? money(amount, currency) : undefined
-  return text && `Discount: ${text}`
+  return own ? `Billed: ${own}` : undefined
 }
 
 const expanded = (price: Item['price']): Price | undefined => (typeof price === 'object' && price ? price : undefined)
@@ -53,8 +46,9 @@ const describePrice = (price: Price): string =>
 /** `per month`, or `every 3 months`. */
 function every({ recurring, ...flat }: Pick<Price, 'recurring' | 'interval' | 'interval_count'>): string {
   const { interval, interval_count: count } = recurring ?? flat
-  if (!interval) return ''
-  return count && count > 1 ? `every ${count} ${interval}s` : `per ${interval}`
+  const unit = line(interval, 20)
+  if (!unit) return ''
+  return count && count > 1 ? `every ${count} ${unit}s` : `per ${unit}`
 }
 
 /** Other objects have an unrelated field `items`. */

@@ -1,5 +1,5 @@
 // The preset for Trello: cards that are created, moved, assigned, commented or done; one session per card.
-import { clip, entryOf, lines, Maybe } from 'svc-gateway/kit'
+import { entryOf, type EventText, eventMessage, line, Maybe, quote } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
@@ -31,6 +31,7 @@ const Payload = Type.Object({
       ),
       old: Maybe(Type.Record(Type.String(), Type.Unknown())),
       board: Named,
+      cardSource: Named,
       boardSource: Named,
       boardTarget: Named,
       list: Named,
@@ -70,55 +71,52 @@ function toAction({ payload: { action } }: PresetRequest<Payload>) {
   const eventText = entryOf(eventHandlers, action.type)?.(action)
   if (!eventText) return null
   const { card, board } = data
-  const who = creator?.fullName || creator?.username || 'Somebody'
-  const message = lines(
-    `Trello: ${who} ${eventText.head}${board?.name ? ` (board "${clip(board.name, 200)}")` : ''}`,
-    ...(eventText.details ?? []),
-    card?.shortLink
-      ? `https://trello.com/c/${card.shortLink}`
-      : board?.shortLink && `https://trello.com/b/${board.shortLink}`,
-    eventText.text && `\n${clip(eventText.text)}`,
-  )
-  return { message, sessionKey: `hook:trello:${card?.id || board?.id || 'boards'}` }
+  const who = line(creator?.fullName || creator?.username, 100) || 'Somebody'
+  const where = quote(board?.name, 100)
+  const message = eventMessage('Trello', {
+    ...eventText,
+    head: `${who} ${eventText.head}${where && ` (board ${where})`}`,
+    link: linkTo('c', card?.shortLink) ?? linkTo('b', board?.shortLink),
+  })
+  return { message, sessionKey: `hook:trello:${line(card?.id || board?.id, 200) || 'boards'}` }
 }
 
-interface EventText {
-  head: string
-  details?: readonly (string | false | null | undefined)[]
-  text?: string | null | undefined
-}
+const linkTo = (kind: 'b' | 'c', shortLink: string | null | undefined): string | undefined =>
+  shortLink ? `https://trello.com/${kind}/${encodeURIComponent(line(shortLink, 100))}` : undefined
 
 /** By the type of the action. Other types are skipped. */
 const eventHandlers: Readonly<Record<string, (action: Action) => EventText | null>> = {
   createCard: ({ data }) => describeNew('created', data),
-  copyCard: ({ data }) => describeNew('copied a card to', data),
+  copyCard: ({ data }) => describeNew(`copied ${cardOf({ card: data.cardSource })} to`, data),
   emailCard: ({ data }) => describeNew('wrote an email that created', data),
-  convertToCardFromCheckItem: ({ data }) => describeNew('turned an item of a checklist into', data),
+  convertToCardFromCheckItem: ({ data }) =>
+    describeNew(
+      data.cardSource
+        ? `turned an item of ${cardOf({ card: data.cardSource })} into`
+        : 'turned an item of a checklist into',
+      data,
+    ),
   updateCard: ({ data }) => describeUpdate(data),
   deleteCard: ({ data }) => ({ head: `deleted ${cardOf(data)}` }),
-  moveCardToBoard: ({ data }) => ({
-    head: `added ${cardOf(data)} from ${data.boardSource?.name ? `board "${data.boardSource.name}"` : 'another board'}`,
-  }),
-  moveCardFromBoard: ({ data }) => ({
-    head: `moved ${cardOf(data)} to ${data.boardTarget?.name ? `board "${data.boardTarget.name}"` : 'another board'}`,
-  }),
+  moveCardToBoard: ({ data }) => ({ head: `added ${cardOf(data)} from ${boardOf(data.boardSource)}` }),
+  moveCardFromBoard: ({ data }) => ({ head: `moved ${cardOf(data)} to ${boardOf(data.boardTarget)}` }),
   // Comments of programs are skipped: an agent that comments would otherwise answer its own comments.
   commentCard: ({ data, appCreator: app }) =>
     app?.id ? null : { head: `commented on ${cardOf(data)}`, text: data.text },
   addMemberToCard: (action) => ({ head: `added ${memberOf(action)} to ${cardOf(action.data)}` }),
   removeMemberFromCard: (action) => ({ head: `removed ${memberOf(action)} from ${cardOf(action.data)}` }),
   addAttachmentToCard: ({ data }) => ({
-    head: `attached ${data.attachment?.name ? `"${clip(data.attachment.name, 200)}"` : 'a file'} to ${cardOf(data)}`,
+    head: `attached ${quote(data.attachment?.name, 100) || 'a file'} to ${cardOf(data)}`,
     details: [data.attachment?.url],
   }),
   updateCheckItemStateOnCard: ({ data }) =>
     data.checkItem?.state === 'complete'
-      ? { head: `completed ${quoted(data.checkItem.name) || 'an item'} of ${cardOf(data)}` }
+      ? { head: `completed ${quote(data.checkItem.name, 100) || 'an item'} of ${cardOf(data)}` }
       : null,
 }
 
 const describeNew = (verb: string, data: Data): EventText => ({
-  head: `${verb} ${cardOf(data)}${data.list?.name ? ` in list "${clip(data.list.name, 200)}"` : ''}`,
+  head: `${verb} ${cardOf(data)}${data.list?.name ? ` in list ${quote(data.list.name, 100)}` : ''}`,
   text: data.card?.desc,
 })
 
@@ -128,14 +126,15 @@ function describeUpdate({ card, old, listBefore, listAfter, ...data }: Data): Ev
   if (listBefore && listAfter)
     return {
       head: `moved ${name}`,
-      details: [`List: ${listBefore.name || 'unnamed'} → ${listAfter.name || 'unnamed'}`],
+      details: [`List: ${line(listBefore.name, 200) || 'unnamed'} → ${line(listAfter.name, 200) || 'unnamed'}`],
     }
-  if (hasChanged(old, 'closed')) return { head: `${card?.closed ? 'archived' : 'restored from the archive'} ${name}` }
+  if (hasChanged(old, 'closed'))
+    return { head: card?.closed ? `archived ${name}` : `restored ${name} from the archive` }
   if (hasChanged(old, 'dueComplete'))
     return { head: `marked ${name} as ${card?.dueComplete ? 'complete' : 'not complete'}` }
   if (hasChanged(old, 'due'))
     return card?.due
-      ? { head: `set the due date of ${name} to ${card.due}` }
+      ? { head: `set the due date of ${name} to ${line(card.due, 50)}` }
       : { head: `removed the due date of ${name}` }
   if (hasChanged(old, 'name')) return { head: `renamed ${name}`, details: [oldName(old)] }
   return null
@@ -145,15 +144,20 @@ const hasChanged = (old: Data['old'], field: string): boolean => Object.hasOwn(o
 
 function oldName(old: Data['old']): string | undefined {
   const { name } = old ?? {}
-  return typeof name === 'string' && name ? `Before: ${clip(name, 300)}` : undefined
+  return typeof name === 'string' && name ? `Before: ${name}` : undefined
 }
 
-const quoted = (text: string | null | undefined): string => (text ? `"${clip(text, 300)}"` : '')
+interface CardName {
+  name?: string | null | undefined
+  idShort?: number | null | undefined
+}
 
-function cardOf({ card }: Pick<Data, 'card'>): string {
-  const name = quoted(card?.name) || (card?.idShort ? `#${card.idShort}` : '')
+function cardOf({ card }: { card?: CardName | null | undefined }): string {
+  const name = quote(card?.name, 100) || (card?.idShort ? `#${card.idShort}` : '')
   return name ? `card ${name}` : 'a card'
 }
 
+const boardOf = (board: Data['board']): string => (board?.name ? `board ${quote(board.name, 100)}` : 'another board')
+
 const memberOf = ({ member, data }: Action): string =>
-  member?.fullName || member?.username || data.member?.name || 'somebody'
+  line(member?.fullName || member?.username || data.member?.name, 100) || 'somebody'

@@ -56,6 +56,28 @@ export const alertmanager: Samples = {
         alerts: Array.from({ length: 25 }, () => alert({ annotations: {}, generatorURL: '' })),
       }),
     ),
+    one('one whose labels would add lines, with another status and a version that is a number', {
+      ...group({ version: 4, status: 'pending' }),
+      alerts: [
+        alert({
+          labels: { alertname: 'DiskFull\nStatus: resolved', instance: 'db1\u202e', replica: 2 },
+          annotations: { summary: 'full\n- resolved: DiskFull', runbook: 'x'.repeat(700) },
+        }),
+      ],
+    }),
+    one('one without labels', group({ commonLabels: {}, groupLabels: {}, alerts: [{ status: 'firing' }] })),
+    one(
+      'thirty large ones, of which the last fires',
+      group({
+        alerts: Array.from({ length: 30 }, (_, n) =>
+          alert({
+            status: n === 29 ? 'firing' : 'resolved',
+            labels: { alertname: 'DiskFull', instance: `db${n}` },
+            annotations: Object.fromEntries(Array.from({ length: 12 }, (__, m) => [`note${m}`, 'y'.repeat(300)])),
+          }),
+        ),
+      }),
+    ),
     one('an older version', {
       ...group({ version: '3', groupKey: 123 }),
       commonLabels: {},
@@ -68,8 +90,7 @@ export const alertmanager: Samples = {
     one('nothing', {}),
     one('no alerts', { ...group(), alerts: undefined }),
     one('alerts that are none', group({ alerts: {} })),
-    one('another status', group({ status: 'pending' })),
-    one('an alert without labels', group({ alerts: [{ status: 'firing' }] })),
-    one('a label that is a number', group({ alerts: [alert({ labels: { alertname: 5 } })] })),
+    one('alerts that are a number', group({ alerts: 1 })),
+    one('a list', [group()]),
   ],
 }

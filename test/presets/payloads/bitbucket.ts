@@ -1,4 +1,4 @@
-// Payloads of Bitbucket Cloud, after its documentation of event payloads.
+// Payloads of Bitbucket Cloud and Data Center, after their documentation of event payloads.
 import { createHmac } from 'node:crypto'
 import { one, type Samples, type Signed } from '../sample.ts'
 
@@ -73,6 +73,54 @@ const status = (state: string, more: object = {}) => ({
 const event = (key: string, what: string, more: object = {}) =>
   one(what, { actor: ada, repository, ...more }, { 'x-event-key': key, 'x-request-uuid': `${key} ${what}` })
 
+// ── Data Center ─────────────────────────────────────────────────────────────────────────────────
+
+const server = 'https://git.example.com'
+const grace = { name: 'grace', displayName: 'Grace Hopper', id: 2, slug: 'grace', active: true, type: 'NORMAL' }
+const linus = { name: 'linus', displayName: 'Linus', id: 3, slug: 'linus', active: true, type: 'NORMAL' }
+const robot = { name: 'robot', displayName: 'Robot', id: 4, slug: 'robot', active: true, type: 'SERVICE' }
+const project = { key: 'OCTO', id: 5, name: 'Octo', public: false, type: 'NORMAL' }
+const store = {
+  slug: 'store',
+  id: 84,
+  name: 'Store',
+  scmId: 'git',
+  project,
+  links: { clone: [], self: [{ href: `${server}/projects/OCTO/repos/store/browse` }] },
+}
+const pullRequest = {
+  id: 11,
+  version: 1,
+  title: 'Keep the basket',
+  description: 'Stores it on the server.',
+  state: 'OPEN',
+  open: true,
+  fromRef: { id: 'refs/heads/basket', displayId: 'basket', latestCommit: '1dc6aa69429bff48', repository: store },
+  toRef: { id: 'refs/heads/main', displayId: 'main', latestCommit: '9fec847784abb10b2fa5', repository: store },
+  author: { user: grace, role: 'AUTHOR', approved: false, status: 'UNAPPROVED' },
+  reviewers: [],
+  links: { self: [{ href: `${server}/projects/OCTO/repos/store/pull-requests/11` }] },
+}
+const remark = { id: 62, version: 0, text: 'Why not in the browser?', author: grace, comments: [], tasks: [] }
+const refChange = (displayId: string, type: string, more: object = {}) => ({
+  ref: { id: `refs/heads/${displayId}`, displayId, type: 'BRANCH' },
+  refId: `refs/heads/${displayId}`,
+  fromHash: type === 'ADD' ? '0'.repeat(40) : '9fec847784abb10b2fa5',
+  toHash: type === 'DELETE' ? '0'.repeat(40) : '1dc6aa69429bff48',
+  type,
+  ...more,
+})
+const serverCommits = [
+  { id: '1dc6aa69429bff48', message: 'Keep the basket\n\nOn the server.', author: grace },
+  { id: '2ab', message: 'Fix', author: { name: 'linus' } },
+]
+const serverEvent = (eventKey: string, what: string, more: object = {}) =>
+  one(
+    `Data Center: ${what}`,
+    { eventKey, date: '2030-01-31T09:00:00+0000', actor: grace, ...more },
+    { 'x-event-key': eventKey, 'x-request-id': `${eventKey} ${what}` },
+  )
+
 const secret = 'a secret of the webhook'
 const body = JSON.stringify({ text: 'Grüße 🌍' })
 const signed: Signed = {
@@ -92,6 +140,11 @@ export const bitbucket: Samples = {
     event('repo:push', 'a deleted branch', pushed(change({ new: null, closed: true, commits: undefined }))),
     event('repo:push', 'a new tag', pushed(change({ old: null, new: { type: 'tag', name: 'v1' } }))),
     event('repo:push', 'several branches', pushed(change(), change({ old: null, new: { type: 'tag', name: 'v1' } }))),
+    event(
+      'repo:push',
+      'many branches',
+      pushed(...Array.from({ length: 12 }, (_, index) => change({ new: { type: 'branch', name: `b${index}` } }))),
+    ),
     event('repo:fork', 'a fork', {
       fork: { full_name: 'ada/shop', links: { html: { href: 'https://bitbucket.org/ada/shop' } } },
     }),
@@ -130,11 +183,128 @@ export const bitbucket: Samples = {
     }),
     event('repo:transfer', 'another event'),
     event('pullrequest:renamed', 'another event of a pull request', { pullrequest }),
+    event('issue:moved', 'another event of an issue', { issue }),
+    event('issue:created', 'fields of another type', {
+      actor: 'ada',
+      issue: { ...issue, id: '3', title: ['The', 'basket'], content: 'none' },
+      changes: 'x',
+    }),
+    serverEvent('repo:refs_changed', 'a push', {
+      repository: store,
+      changes: [refChange('main', 'UPDATE')],
+      commits: serverCommits,
+    }),
+    serverEvent('repo:refs_changed', 'a push without commits', {
+      repository: store,
+      changes: [refChange('main', 'UPDATE')],
+    }),
+    serverEvent('repo:refs_changed', 'a new branch', { repository: store, changes: [refChange('basket', 'ADD')] }),
+    serverEvent('repo:refs_changed', 'several branches and tags', {
+      repository: store,
+      changes: [
+        refChange('main', 'UPDATE'),
+        refChange('basket', 'DELETE'),
+        refChange('v1', 'UPDATE', { ref: { displayId: 'v1', type: 'TAG' } }),
+        refChange('v2', 'ADD', { ref: null, refId: 'refs/tags/v2' }),
+      ],
+      commits: serverCommits,
+    }),
+    serverEvent('repo:forked', 'a fork', {
+      repository: { ...store, project: { key: '~GRACE', type: 'PERSONAL', owner: grace }, origin: store },
+    }),
+    serverEvent('repo:refs_changed', 'a push to a fork', {
+      repository: { ...store, project: { key: '~GRACE', type: 'PERSONAL', owner: grace }, origin: store },
+      changes: [refChange('main', 'UPDATE')],
+    }),
+    serverEvent('repo:modified', 'a new name', { old: { ...store, slug: 'shop', name: 'Shop' }, new: store }),
+    serverEvent('repo:modified', 'another setting', { old: store, new: store }),
+    serverEvent('project:modified', 'a project with a new name', { old: { ...project, name: 'Cat' }, new: project }),
+    serverEvent('repo:comment:added', 'a comment on a commit', {
+      repository: store,
+      comment: remark,
+      commit: '9fec847784abb10b2fa5',
+    }),
+    serverEvent('repo:comment:edited', 'an edited comment on a commit', {
+      repository: store,
+      comment: remark,
+      commit: '9fec847784abb10b2fa5',
+      previousComment: 'Why?',
+    }),
+    serverEvent('repo:comment:deleted', 'a deleted comment on a commit', {
+      repository: store,
+      comment: remark,
+      commit: '9fec847784abb10b2fa5',
+    }),
+    serverEvent('repo:secret_detected', 'a secret', {
+      secretLocations: [
+        { commitId: '1dc6aa69429bff48', line: 3, path: 'src/config.ts', ruleName: 'AWS key', repository: store },
+      ],
+    }),
+    serverEvent('mirror:repo_synchronized', 'a mirror', {
+      actor: undefined,
+      mirrorServer: { id: 'B1', name: 'Tokyo' },
+      syncType: 'incremental',
+      refLimitExceeded: false,
+      repository: store,
+      changes: [refChange('main', 'UPDATE')],
+    }),
+    serverEvent('pr:opened', 'a pull request', { pullRequest }),
+    serverEvent('pr:opened', 'a draft without links', {
+      pullRequest: { ...pullRequest, draft: true, links: { self: [null] } },
+    }),
+    serverEvent('pr:from_ref_updated', 'new commits', { pullRequest, previousFromHash: '9fec847784abb10b2fa5' }),
+    serverEvent('pr:modified', 'another title and target', {
+      pullRequest,
+      previousTitle: 'Basket',
+      previousDescription: 'Stores it on the server.',
+      previousTarget: { displayId: 'next', latestCommit: '2ab' },
+    }),
+    serverEvent('pr:modified', 'another text', {
+      pullRequest,
+      previousTitle: 'Keep the basket',
+      previousDescription: null,
+      previousTarget: { displayId: 'main' },
+    }),
+    serverEvent('pr:reviewer:updated', 'other reviewers', {
+      pullRequest,
+      addedReviewers: [linus, robot],
+      removedReviewers: [grace],
+    }),
+    ...(['approved', 'unapproved', 'needs_work', 'changes_requested'] as const).map((outcome) =>
+      serverEvent(`pr:reviewer:${outcome}`, `a review: ${outcome}`, {
+        pullRequest,
+        participant: { user: grace },
+        previousStatus: 'APPROVED',
+      }),
+    ),
+    serverEvent('pr:reviewer:unapproved', 'a request for changes that is taken back', {
+      pullRequest,
+      previousStatus: 'NEEDS_WORK',
+    }),
+    serverEvent('pr:merged', 'a merge', { pullRequest }),
+    serverEvent('pr:declined', 'a declined one', { pullRequest }),
+    serverEvent('pr:deleted', 'a deleted one', { pullRequest }),
+    serverEvent('pr:comment:added', 'a comment', { pullRequest, comment: remark, commentParentId: 43 }),
+    serverEvent('pr:comment:edited', 'an edited comment', { pullRequest, comment: remark, previousComment: 'Why?' }),
+    serverEvent('pr:comment:edited', 'a resolved thread', {
+      pullRequest,
+      comment: { ...remark, threadResolved: true },
+      previousComment: remark.text,
+    }),
+    serverEvent('pr:comment:deleted', 'a deleted comment', { pullRequest, comment: remark }),
+    serverEvent('pr:archived', 'another event', { pullRequest }),
   ],
   silent: [
     event('pullrequest:updated', 'an edit', { pullrequest }),
     event('pullrequest:comment_updated', 'an edited comment', { pullrequest, comment }),
     event('pullrequest:comment_created', 'a comment of an app', { pullrequest, comment: { ...comment, user: app } }),
+    serverEvent('diagnostics:ping', 'a test', { test: true }),
+    serverEvent('repo:refs_changed', 'a push without changes', { repository: store, changes: [] }),
+    serverEvent('pr:comment:added', 'a comment with an access token', {
+      actor: robot,
+      pullRequest,
+      comment: { ...remark, author: robot },
+    }),
     event('repo:updated', 'a new description'),
     event('repo:commit_status_updated', 'a build that runs', status('INPROGRESS')),
     event('repo:commit_status_updated', 'a build that succeeded', status('SUCCESSFUL')),
@@ -143,10 +313,7 @@ export const bitbucket: Samples = {
   ],
   wrong: [
     one('no event', { actor: ada }),
-    one('an actor that is a text', { actor: 'ada' }, { 'x-event-key': 'repo:push' }),
-    one('changes that are none', { push: { changes: 'x' } }, { 'x-event-key': 'repo:push' }),
-    one('a pull request that is a number', { pullrequest: 7 }, { 'x-event-key': 'pullrequest:created' }),
-    one('an id that is a text', { pullrequest: { id: '7' } }, { 'x-event-key': 'pullrequest:created' }),
     one('a list', [], { 'x-event-key': 'repo:push' }),
+    one('a text', 'push', { 'x-event-key': 'repo:push' }),
   ],
 }

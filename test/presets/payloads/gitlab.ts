@@ -25,8 +25,61 @@ const notes = Object.entries({
   }),
 )
 
+const note = (what: string, more: object) =>
+  one(what, {
+    object_kind: 'note',
+    user: gitUser,
+    project,
+    issue: { id: 3, iid: 7, title: 'Cart is empty' },
+    object_attributes: { id: 1, note: 'Why?', noteable_type: 'Issue', url: `${project.web_url}#note_1`, system: false },
+    ...more,
+  })
+
+const push = (what: string, more: object) =>
+  one(what, {
+    object_kind: 'push',
+    before: '95790bf891e76fee5e1747ab589903a6a1f80f22',
+    after: sha,
+    ref: 'refs/heads/basket',
+    user_name: 'Ada',
+    user_username: 'ada',
+    project,
+    commits: [{ id: sha, message: 'Fix cart', author: { name: 'Ada', email: 'a@example.com' } }],
+    total_commits_count: 1,
+    ...more,
+  })
+
+const merge = (action: string) =>
+  one(`a merge request: ${action}`, {
+    object_kind: 'merge_request',
+    user: gitUser,
+    project,
+    object_attributes: {
+      id: 9,
+      iid: 9,
+      title: 'Fix cart',
+      source_branch: 'fix',
+      target_branch: 'main',
+      url: `${project.web_url}/-/merge_requests/9`,
+      action,
+    },
+  })
+
 export const gitlab: Samples = {
   told: [
+    push('a new branch with commits', { before: '0'.repeat(40), total_commits_count: 2 }),
+    push('a new branch with many commits', { before: '0'.repeat(40), total_commits_count: 30 }),
+    push('a push with fields of other types', {
+      project: 'shop',
+      commits: [sha, { id: 5, message: ['Fix', 'cart'], author: [] }],
+      total_commits_count: '2',
+    }),
+    merge('approval'),
+    merge('unapproval'),
+    note('a comment of a person whose name is like that of a bot', {
+      user: { id: 2, name: 'Robot', username: 'project_bot' },
+    }),
+    note('a comment from an email', { user: { id: 3, name: 'GitLab Support Bot', username: 'support-bot' } }),
     one(
       'a push',
       {
@@ -426,6 +479,13 @@ export const gitlab: Samples = {
     }),
   ],
   silent: [
+    ...[
+      'project_42_bot_3fca0be8',
+      'group_42_bot_3fca0be8',
+      'project_42_bot',
+      'group_42_bot2',
+      'service_account_7c',
+    ].map((username) => note(`a comment of ${username}`, { user: { id: 2, name: 'Agent', username } })),
     one('an issue with another label', {
       object_kind: 'issue',
       user: gitUser,
@@ -451,10 +511,8 @@ export const gitlab: Samples = {
   ],
   wrong: [
     one('nothing', {}),
-    one('a project that is a text', { object_kind: 'push', project: 'shop' }),
-    one('commits that are none', { object_kind: 'push', commits: {} }),
-    one('a commit that is a text', { object_kind: 'push', commits: [sha] }),
-    one('attributes that are a list', { object_kind: 'issue', object_attributes: [] }),
-    one('a number that is a text', { object_kind: 'issue', object_attributes: { iid: '7' } }),
+    one('a kind that is an object', { object_kind: {} }),
+    one('a list', []),
+    one('a text', 'push'),
   ],
 }

@@ -45,6 +45,45 @@ const sprint = {
   name: 'Sprint 4',
   goal: 'A safe basket',
 }
+const text = (words: string) => ({ type: 'text', text: words })
+const paragraph = (...content: object[]) => ({ type: 'paragraph', content })
+const item = (...content: object[]) => ({ type: 'listItem', content })
+/** A document in the Atlassian Document Format. */
+const document = {
+  version: 1,
+  type: 'doc',
+  content: [
+    { type: 'heading', attrs: { level: 2 }, content: [text('Steps')] },
+    paragraph(
+      text('Ask '),
+      { type: 'mention', attrs: { id: 'a2', text: '@Grace' } },
+      text(' first'),
+      { type: 'hardBreak' },
+      {
+        type: 'inlineCard',
+        attrs: { url: 'https://example.com/log' },
+      },
+    ),
+    { type: 'orderedList', content: [item(paragraph(text('Add two items'))), item(paragraph(text('Reload')))] },
+    { type: 'bulletList', content: [item(paragraph(text('on phones')))] },
+    { type: 'codeBlock', content: [text('a = 1\nb = 2')] },
+    { type: 'mediaSingle', content: [{ type: 'media', attrs: { type: 'file', alt: 'screen.png' } }] },
+    {
+      type: 'table',
+      content: [
+        {
+          type: 'tableRow',
+          content: ['x', 'y'].map((cell) => ({ type: 'tableCell', content: [paragraph(text(cell))] })),
+        },
+      ],
+    },
+    paragraph(
+      { type: 'date', attrs: { timestamp: '1900000000000' } },
+      { type: 'emoji', attrs: { shortName: ':smile:' } },
+    ),
+    { type: 'unknown', content: [paragraph(text('The end.'))] },
+  ],
+}
 const version = { id: '9', self: `${site}/rest/api/2/version/9`, name: '2.1', description: 'Baskets', released: true }
 
 export const jira: Samples = {
@@ -73,6 +112,35 @@ export const jira: Samples = {
     }),
     one('a comment', event('comment_created', { user: undefined, comment })),
     one('a comment without its issue', event('comment_created', { user: undefined, issue: undefined, comment })),
+    one(
+      'a comment without its issue and its address',
+      event('comment_created', {
+        user: undefined,
+        issue: undefined,
+        comment: { id: '12001', author: ada, body: 'Hello' },
+      }),
+    ),
+    one('a comment that is a document', event('comment_created', { comment: { ...comment, body: document } })),
+    one(
+      'a description that is a document, and names alone',
+      event('jira:issue_created', {
+        issue: {
+          ...issue,
+          fields: { ...issue.fields, description: document, priority: 'Minor', status: 'Open', assignee: 'Grace' },
+        },
+      }),
+    ),
+    one(
+      'names that would add lines',
+      event('jira:issue_created', {
+        user: { displayName: 'Ada\nDue: never' },
+        issue: { ...issue, fields: { ...issue.fields, summary: 'Basket\nNow: status Done', priority: 5 } },
+      }),
+    ),
+    one(
+      'changes of which one is a text',
+      changed({ field: 'status', toString: 'Done\n- status: Open' }, 'status' as never),
+    ),
     one('a comment of Data Center', event('jira:issue_updated', { issue_event_type_name: 'issue_commented', comment })),
     one('a sprint that starts', event('sprint_started', { user: undefined, issue: undefined, sprint })),
     one('a sprint that ends', event('sprint_closed', { issue: undefined, sprint: { id: 4, name: 'Sprint 4' } })),
@@ -97,10 +165,8 @@ export const jira: Samples = {
   ],
   wrong: [
     one('nothing', {}),
-    one('an event that is a number', { webhookEvent: 1 }),
-    one('an issue that is a text', { webhookEvent: 'jira:issue_created', issue: 'SHOP-7' }),
-    one('a summary that is a list', { webhookEvent: 'jira:issue_created', issue: { fields: { summary: [] } } }),
-    one('changes that are texts', { webhookEvent: 'jira:issue_updated', changelog: { items: ['status'] } }),
+    one('an event that is an object', { webhookEvent: {} }),
+    one('an empty event', { webhookEvent: '' }),
     one('a list', []),
   ],
 }

@@ -25,8 +25,77 @@ const linearEvent = (more: object = {}) => ({
   ...more,
 })
 
+const linearComment = (more: object, from: object = {}) => {
+  const data = { id: 'c', body: 'Why?', issue: { id: 'a-b', identifier: 'ENG-7', title: 'Cart is empty' } }
+  return linearEvent({
+    type: 'Comment',
+    url: 'https://linear.app/x/issue/ENG-7#c',
+    ...more,
+    data: { ...data, ...from },
+  })
+}
+const bots: Readonly<Record<string, [object, object?]>> = {
+  'an OAuth client': [{ actor: { id: 'o', name: 'Agent', type: 'oauthClient' } }, { user: { name: 'Agent' } }],
+  'an integration': [{ actor: { id: 'n', service: 'zapier', type: 'integration' } }],
+  'an app that acts as itself': [
+    { actor: { id: 'u9', name: 'Agent', type: 'user', email: '7c@oauthapp.linear.app' } },
+    { user: { id: 'u9', name: 'Agent', email: '7c@oauthapp.linear.app' } },
+  ],
+}
+
 export const linear: Samples = {
   told: [
+    one(
+      'an issue of which only the state has changed',
+      linearEvent({
+        action: 'update',
+        data: {
+          ...linearIssue,
+          stateId: 's1',
+          dueDate: null,
+          projectId: null,
+          assignee: undefined,
+          assigneeId: undefined,
+          title: 'Cart is empty',
+        },
+        updatedFrom: {
+          stateId: 's0',
+          dueDate: null,
+          projectId: null,
+          assigneeId: null,
+          archivedAt: null,
+          title: 'Cart is empty',
+          updatedAt: 't',
+        },
+      }),
+    ),
+    one(
+      'an issue with a new assignee and without its due date',
+      linearEvent({
+        action: 'update',
+        data: { ...linearIssue, dueDate: null },
+        updatedFrom: { assigneeId: null, dueDate: '2030-02-01' },
+      }),
+    ),
+    one(
+      'an issue that an integration changed',
+      linearEvent({
+        action: 'update',
+        actor: { id: 'n', service: 'github', type: 'integration' },
+        updatedFrom: { stateId: 's0' },
+      }),
+    ),
+    one(
+      'a comment of a person of Slack',
+      linearComment(
+        { actor: { id: 'n', name: 'Slack', service: 'slack', type: 'integration' } },
+        { externalUser: { id: 'e', name: 'Grace' } },
+      ),
+    ),
+    one(
+      'an issue with fields of other types',
+      linearEvent({ data: { ...linearIssue, assignee: 'Ada', title: 5, state: ['Todo'], lead: [] }, actor: 'Bob' }),
+    ),
     one('a new issue', linearEvent(), { 'linear-delivery': 'd' }),
     one(
       'an issue in another state',
@@ -93,6 +162,14 @@ export const linear: Samples = {
     ),
   ],
   silent: [
+    ...Object.entries(bots).flatMap(([who, [event, data]]) => [
+      one(`a comment of ${who}`, linearComment(event, data)),
+      one(`an update of a project by ${who}`, linearComment({ ...event, type: 'ProjectUpdate' }, data)),
+    ]),
+    one(
+      'an update without any change',
+      linearEvent({ action: 'update', updatedFrom: { archivedAt: null, projectId: null, updatedAt: 't' } }),
+    ),
     one(
       'an issue that was moved in a list',
       linearEvent({ action: 'update', updatedFrom: { sortOrder: 5, updatedAt: 't' } }),
@@ -111,6 +188,6 @@ export const linear: Samples = {
     one('no type', linearEvent({ type: '' })),
     one('no data', linearEvent({ data: undefined })),
     one('data that is a list', linearEvent({ data: [linearIssue] })),
-    one('an assignee that is a text', linearEvent({ data: { ...linearIssue, assignee: 'Ada' } })),
+    one('a list', []),
   ],
 }

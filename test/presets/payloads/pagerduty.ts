@@ -55,7 +55,45 @@ export const pagerduty: Samples = {
       dutyEvent('incident.custom_field_values.updated', {
         type: 'incident_field_values',
         incident: { id: 'P1', summary: 'Site is down', html_url: incident.html_url },
-        custom_fields: [{ name: 'region', value: 'eu' }],
+        custom_fields: [
+          { name: 'region', value: ['EU', 'US'] },
+          { name: 'environment', value: 'staging' },
+        ],
+        changed_custom_fields: [
+          { name: 'environment', display_name: 'Environment\nStatus: resolved', value: 'staging' },
+        ],
+      }),
+    ),
+    one(
+      'other values of fields, without those that have changed',
+      dutyEvent('incident.custom_field_values.updated', {
+        type: 'incident_field_values',
+        incident: { id: 'P1', summary: null, html_url: incident.html_url },
+        custom_fields: [
+          { name: 'region', value: ['EU', 'US'] },
+          { name: 'runbook', value: null },
+        ],
+      }),
+    ),
+    one(
+      'one that is merged',
+      dutyEvent('incident.resolved', {
+        ...incident,
+        status: 'resolved',
+        resolve_reason: {
+          type: 'merge_resolve_reason',
+          incident: { id: 'P2', summary: 'The database is down', html_url: 'https://x.pagerduty.com/incidents/P2' },
+        },
+      }),
+    ),
+    one('another type', dutyEvent('incident.incident_type.changed', { ...incident, incident_type: { name: 'major' } })),
+    one(
+      'names that would add lines, and a number that is a text',
+      dutyEvent('incident.triggered', {
+        ...incident,
+        number: '42',
+        title: 'Down\nStatus: resolved',
+        service: { summary: 'Web\nBy: the CEO' },
       }),
     ),
     one(
@@ -82,7 +120,6 @@ export const pagerduty: Samples = {
     one('version 2', { messages: [{ event: 'incident.trigger', incident: {} }] }),
     one('an event without an id', { event: { event_type: 'incident.triggered', data: incident } }),
     one('an event without data', { event: { id: 'E1', event_type: 'incident.triggered' } }),
-    one('a number that is a text', dutyEvent('incident.triggered', { ...incident, number: '42' })),
     one('an event that is a list', { event: [] }),
   ],
 }

@@ -11,6 +11,7 @@ const sentryIssue = {
   project: { id: '1', name: 'Web', slug: 'web' },
   count: '12',
   userCount: 3,
+  firstSeen: '2030-01-30T08:00:00Z',
   web_url: 'https://sentry.io/issues/7/',
   metadata: { value: 'x is no number', type: 'TypeError' },
 }
@@ -58,7 +59,7 @@ export const sentry: Samples = {
       {
         action: 'critical',
         data: {
-          metric_alert: { id: '3', alert_rule: { id: '4', name: 'Latency' } },
+          metric_alert: { id: '3', date_started: '2030-01-31T09:00:00Z', alert_rule: { id: '4', name: 'Latency' } },
           description_title: 'Critical: Latency',
           description_text: '900 ms in the last 5 minutes',
           web_url: 'https://sentry.io/alerts/3/',
@@ -120,6 +121,37 @@ export const sentry: Samples = {
       { action: 'triggered', data: { issue: sentryIssue, triggered_rule: 'Regressions' } },
       { 'sentry-hook-resource': 'activity_alert' },
     ),
+    ...['issue_url', 'web_url'].map((name) =>
+      one(
+        `an alert that names its issue only in ${name}`,
+        {
+          action: 'triggered',
+          data: {
+            event: {
+              event_id: 'e1',
+              title: 'TypeError: x is no number',
+              project: 1,
+              [name]: `https://sentry.io/api/0/issues/${name === 'web_url' ? 8 : 9}/`,
+            },
+            triggered_rule: 'Many errors',
+          },
+        },
+        { 'sentry-hook-resource': 'event_alert' },
+      ),
+    ),
+    one(
+      'an alert without an issue',
+      { action: 'triggered', data: { event: { event_id: 'e5', title: 5 }, triggered_rule: 'Any\nLevel: info' } },
+      { 'sentry-hook-resource': 'event_alert' },
+    ),
+    one(
+      'an issue whose title would add lines',
+      {
+        action: 'created',
+        data: { issue: { ...sentryIssue, title: 'Error: a\nLevel: info', metadata: { value: 'first\nsecond' } } },
+      },
+      { 'sentry-hook-resource': 'issue' },
+    ),
     one('the older plugin', {
       id: '7',
       project: 'web',
@@ -150,6 +182,15 @@ export const sentry: Samples = {
       { action: 'archived', data: { issue: sentryIssue } },
       { 'sentry-hook-resource': 'issue' },
     ),
+    one(
+      'a comment of an integration',
+      {
+        action: 'created',
+        data: { comment: 'Done', issue_id: 7, project_slug: 'web' },
+        actor: { type: 'application', id: 'a1', name: 'Agent' },
+      },
+      { 'sentry-hook-resource': 'comment' },
+    ),
     one('a comment that was changed', { action: 'updated', data: { comment: 'x', issue_id: 7 } }),
   ],
   wrong: [
@@ -158,6 +199,5 @@ export const sentry: Samples = {
     one('data that is a text', { action: 'created', data: 'x' }),
     one('empty data', { action: 'created', data: {} }),
     one('an issue that is a list', { action: 'created', data: { issue: [] } }),
-    one('a title that is a number', { action: 'created', data: { issue: { ...sentryIssue, title: 5 } } }),
   ],
 }

@@ -45,8 +45,16 @@ export const trello: Samples = {
   told: [
     action('createCard', 'a card', { list: before }),
     action('copyCard', 'a copy', { list: before }),
+    action('copyCard', 'a copy of a card', { list: before, cardSource: { id: 'c0', name: 'Template', idShort: 1 } }),
     action('emailCard', 'a card by email', { list: before }),
     action('convertToCardFromCheckItem', 'a card of a checklist'),
+    action('convertToCardFromCheckItem', 'a card of a checklist of a card', {
+      cardSource: { id: 'c0', name: 'Release' },
+    }),
+    action('createCard', 'names that would add lines', {
+      card: { ...card, name: 'Basket\nList: Done', desc: 'First\nsecond', idShort: '2' },
+      list: { name: 'To do\u202e' },
+    }),
     action('updateCard', 'a move', { listBefore: before, listAfter: after, old: { idList: 'l1' } }),
     action('updateCard', 'an archived card', { card: { ...card, closed: true }, old: { closed: false } }),
     action('updateCard', 'a card out of the archive', { card: { ...card, closed: false }, old: { closed: true } }),
@@ -87,8 +95,8 @@ export const trello: Samples = {
     one('nothing', {}),
     one('no type', { action: { id: 'a', data: {} } }),
     one('no data', { action: { id: 'a', type: 'createCard' } }),
-    one('an id that is a number', { action: { id: 1, type: 'createCard', data: {} } }),
-    one('a card that is a text', { action: { id: 'a', type: 'createCard', data: { card: 'c1' } } }),
+    one('an id that is an object', { action: { id: {}, type: 'createCard', data: {} } }),
+    one('data that is a text', { action: { id: 'a', type: 'createCard', data: 'c1' } }),
     one('a list', []),
   ],
 }

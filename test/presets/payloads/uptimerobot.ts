@@ -42,6 +42,12 @@ export const uptimerobot: Samples = {
       alertTypeFriendlyName: 'Slow response',
       alertDateTime: 'today',
     }),
+    one('names that would add lines', {
+      ...monitor,
+      monitorFriendlyName: 'Shop\nState: up',
+      alertDetails: 'Timeout\nAt: never',
+      monitorURL: 'https://shop.example.com/\nx',
+    }),
     one('days only', { monitorID: 789, alertType: 3, sslExpiryDaysLeft: 7 }),
   ],
   silent: [],
