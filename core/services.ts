@@ -31,12 +31,13 @@ import type { Attempt } from './runs/attempt.ts'
 import type { Outcome } from './runs/outcome.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { createEvents, type Events } from './sessions/events.ts'
-import { withChangeEvents } from './store/change-events.ts'
-import type { StoreChanges } from './store/changes.ts'
+import { createChangeEvents } from './store/commits/change-events.ts'
+import type { StoreChanges } from './store/commits/changes.ts'
 import { createOwnedLease, createSharedLeases } from './store/held-lease.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { NewEvent, Store } from './store/store.ts'
+import { sendWorkMessages } from './store/commits/work-messages.ts'
 import type { Replicas, Topic } from './store/replicas.ts'
 import { Type } from './typebox.ts'
 import { readWorkspaceFile } from './tools/workspace.ts'
@@ -126,7 +127,10 @@ export function openServices(options: ServiceOptions): Services {
     onCommit: meters.commits.observe,
   })
   const { isShared, replicas } = opening
-  const { store, changes } = withChangeEvents(meters.instrument(opening.store), isShared ? replicas : undefined)
+  const { store, commits } = opening
+  const changes = createChangeEvents({ commits, store, replicas: isShared ? replicas : undefined })
+  sendWorkMessages(commits, replicas)
+  meters.count(opening)
   opened.defer(store.close)
   const stateOf = (extension: string): ExtensionState => createExtensionState(store, extension)
   const events = createEvents({ store })

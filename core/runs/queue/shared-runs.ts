@@ -1,7 +1,7 @@
 // Keeps the runs of a shared store moving: looks for work when another gateway has queued or ended a run, and now and
 // then, because messages may be lost.
 import { catchUp, type Replicas } from '../../store/replicas.ts'
-import { workTopics } from '../../store/work-messages.ts'
+import { workTopics } from '../../store/commits/work-messages.ts'
 import type { RunClaims } from './claims.ts'
 import type { Waiters } from './waiters.ts'
 

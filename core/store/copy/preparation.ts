@@ -1,6 +1,6 @@
 // Decides whether a store may become a copy: it must be empty, or an unfinished copy of the same source.
 import { GatewayError } from '../../errors.ts'
-import { deleteOwnRows } from '../operations/state.ts'
+import { deleteOwnRows } from '../tables/state.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Preparation } from './end.ts'
 import { type CopyMark, createMark, deleteMark, readMark } from './mark.ts'

@@ -1,6 +1,6 @@
 // The clock of leases: the database's, because the clocks of the gateways differ. Callers use their own clock; what
 // they say about leases is shifted on its way to the database.
-import type { OperationName, StoreCall } from '../operations/operations.ts'
+import type { OperationName, StoreCall } from '../operations.ts'
 import type { Database } from './database.ts'
 
 export interface LeaseClock {
@@ -34,7 +34,7 @@ export function createLeaseClock(database: Pick<Database, 'query'>): LeaseClock 
       const [name, args] = call
       const shiftArgs = shifts[name]
       const ms = shiftArgs ? computeShift() : 0
-      return shiftArgs && ms !== 0 ? [name, shiftArgs(args as never, ms)] : call
+      return shiftArgs && ms !== 0 ? ([name, shiftArgs(args as never, ms)] as unknown as StoreCall) : call
     },
   }
 }

@@ -1,16 +1,17 @@
 // The distributed store: a PostgreSQL database that any number of gateways share.
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin.ts'
+import type { Commits } from '../commits/commits.ts'
+import { createFeed } from '../commits/feed.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome } from '../group-commit.ts'
-import type { StoreCall } from '../operations/operations.ts'
-import { readSecret } from '../operations/state.ts'
+import type { StoreCall } from '../operations.ts'
+import { readSecret } from '../tables/state.ts'
 import { createStoreCalls } from '../store-calls.ts'
 import type { OpeningStore } from '../store.ts'
 import { assertUsable } from './copy-lock.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
-import { createFindInsert, integerColumnsSql } from './inserts.ts'
 import { createLeaseClock } from './lease-clock.ts'
 import { migrateDatabase } from './migrate.ts'
 import { createMessageSeal } from './message-seal.ts'
@@ -40,10 +41,12 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   // A start that fails earlier does not await it.
   opened.catch(() => undefined)
 
+  const commits: Commits = createFeed()
+  const options = { commits, limits }
   const lanes = {
-    accepts: createGroupCommit((calls) => commit('accepts', calls), limits),
-    work: createGroupCommit((calls) => commit('work', calls), limits),
-    reads: createGroupCommit((calls) => commit('reads', calls), limits),
+    accepts: createGroupCommit((calls) => commit('accepts', calls), options),
+    work: createGroupCommit((calls) => commit('work', calls), options),
+    reads: createGroupCommit((calls) => commit('reads', calls), options),
   }
 
   async function commit(lane: Lane, calls: readonly StoreCall[]): Promise<GroupOutcome> {
@@ -72,9 +75,7 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
     const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
     const channel = `svc_gateway_messages_${storeId}`
     messages.open({ connect: database.connect, channel, seal: createMessageSeal({ secret, channel, now: clock.now }) })
-    const integerColumns = await database.query<{ name: string }>(integerColumnsSql)
-    const findInsert = createFindInsert(new Set(integerColumns.map(({ name }) => name)))
-    const commitGroup = createGroups(database, { storeId, findInsert })
+    const commitGroup = createGroups(database, storeId)
     return {
       commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
       close: async () => {
@@ -98,6 +99,7 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   return {
     store: { ...calls, close },
     opened,
+    commits,
     isShared: true,
     replicas: messages,
   }
