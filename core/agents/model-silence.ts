@@ -36,6 +36,21 @@ export function limitSilence(timeoutMs: number, observer: ModelCallObserver = no
   }
 }
 
+/** Opens a model within the time for which it may be silent. */
+export async function limitOpening<T>(
+  open: () => Promise<T>,
+  timeoutMs: number,
+  observer: ModelCallObserver = noObserver,
+): Promise<T> {
+  observer.started()
+  try {
+    return await createSilence(timeoutMs, observer.outOfTime).wait(open())
+  } catch (error) {
+    observer.failed()
+    throw error
+  }
+}
+
 const noObserver: ModelCallObserver = {
   started() {},
   received() {},

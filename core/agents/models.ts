@@ -69,7 +69,7 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
         throw createError(cause, { sentence })
       }
     }
-    const firstTokenTimeoutMs = parseDuration(sections[name]?.firstTokenTimeout ?? defaultFirstTokenTimeout) ?? 0
+    const firstTokenTimeoutMs = timeoutMsOf(sections[name])
     return { ref, provider: name, firstTokenTimeoutMs, reasoning: entry?.reasoning ?? true, model, createError }
   }
 
@@ -87,7 +87,10 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
 
 type OpenModel = (modelId: string) => LanguageModel
 
-/** Loads each provider once. A load that failed (because a package was missing, say) is tried again by the next run. */
+const timeoutMsOf = (section: Config['providers'][string] | undefined): number =>
+  parseDuration(section?.firstTokenTimeout ?? defaultFirstTokenTimeout) ?? 0
+
+/** Loads each provider once. A load that failed (because a package was missing, say) or hangs is tried again later. */
 function createProviderLoader(sections: Config['providers'], log: Log) {
   const loaded = new Map<string, Promise<OpenModel>>()
   return (name: string, provider: Provider<never>): Promise<OpenModel> => {
@@ -96,7 +99,10 @@ function createProviderLoader(sections: Config['providers'], log: Log) {
     const settings = settingsOfProvider(sections[name])
     const loading = (provider as Provider).models(settings, { name, log: createExtensionLog(log, { provider: name }) })
     loaded.set(name, loading)
-    loading.catch(() => loaded.delete(name))
+    const forget = (): void => void loaded.delete(name)
+    const timeoutMs = timeoutMsOf(sections[name])
+    const timer = timeoutMs > 0 ? setTimeout(forget, timeoutMs).unref() : undefined
+    loading.then(() => clearTimeout(timer), forget)
     return loading
   }
 }

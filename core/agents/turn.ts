@@ -8,7 +8,7 @@ import { untilAborted } from '../tools/deadline.ts'
 import type { Invoke } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
 import { wellFormed } from '../well-formed.ts'
-import { limitSilence, type ModelCallObserver } from './model-silence.ts'
+import { limitOpening, limitSilence, type ModelCallObserver } from './model-silence.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { readReply, type Reply, UnfinishedReply } from './reply.ts'
 import { replaceToolErrors } from './tool-error-text.ts'
@@ -86,7 +86,10 @@ async function callModel(
   signal: AbortSignal,
 ): Promise<Reply> {
   // Imported by the first turn, so that neither the start nor a request waits for it.
-  const [ai, model] = await Promise.all([import('ai'), input.model.model()])
+  const [ai, model] = await Promise.all([
+    import('ai'),
+    limitOpening(input.model.model, input.model.firstTokenTimeoutMs, input.modelCalls),
+  ])
   // The library would print its warnings; they go to the log instead (see below).
   globalThis.AI_SDK_LOG_WARNINGS = false
   let subject = subjectOfTurn(input)

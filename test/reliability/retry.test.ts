@@ -26,6 +26,21 @@ const slowTool = `export default {
   }],
 }`
 
+/** A plugin with a provider that hangs when it is opened for the first time. */
+const hangingProvider = `let count = 0
+const model = {
+  specificationVersion: 'v4', provider: 'sleepy', modelId: 'm', supportedUrls: {},
+  doStream: async () => ({ stream: ReadableStream.from([
+    { type: 'stream-start', warnings: [] },
+    { type: 'text-start', id: '0' }, { type: 'text-delta', id: '0', delta: 'awake' }, { type: 'text-end', id: '0' },
+    { type: 'finish', finishReason: { unified: 'stop' }, usage: { inputTokens: {}, outputTokens: {} } },
+  ]) }),
+}
+export default {
+  kind: 'provider', name: 'sleepy', description: 'Hangs once.', config: { type: 'object', properties: {} },
+  models: () => count++ === 0 ? new Promise(() => {}) : Promise.resolve(() => model),
+}`
+
 /** Starts a gateway with these agents beside the default agent, and with these defaults. */
 const start = (
   providers: Document,
@@ -60,14 +75,20 @@ describe('a run whose model is silent', () => {
     const providers = {
       ...model.providers,
       strict: { ...(model.providers['double'] as Document), firstTokenTimeout: '1s' },
+      sleepy: { kind: 'sleepy', firstTokenTimeout: '1s' },
     }
     const agents = {
       strict: { model: 'strict/m' },
+      sleepy: { model: 'sleepy/m' },
       once: { retry: { forSeconds: 0 } },
       'strict-once': { model: 'strict/m', retry: { forSeconds: 0 } },
     }
     writeFileSync(join(dir, 'slow.mjs'), slowTool)
-    return { model, ...(await start(providers, agents, { dir, maxAttempts: 1, plugins: ['./slow.mjs'] })) }
+    writeFileSync(join(dir, 'sleepy.mjs'), hangingProvider)
+    return {
+      model,
+      ...(await start(providers, agents, { dir, maxAttempts: 1, plugins: ['./slow.mjs', './sleepy.mjs'] })),
+    }
   })
 
   const short = { timeoutSeconds: 1 }
@@ -86,6 +107,13 @@ describe('a run whose model is silent', () => {
       reply: 'at last',
     })
     expect(model.requests.slice(before)).toHaveLength(3)
+  })
+
+  it('is retried when its provider hangs while it is opened', async () => {
+    expect((await shared().post('/hooks/agent', { ...run, agentId: 'sleepy' }, wait)).body).toMatchObject({
+      status: 'succeeded',
+      reply: 'awake',
+    })
   })
 
   it('continues where it stopped: no tool is called twice', async () => {
