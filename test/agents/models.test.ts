@@ -187,7 +187,7 @@ describe('loading', () => {
       const { createModels } = await import('./core/agents/models.ts')
       await import('./core/agents/turn.ts')
       const names = ['builtin', 'anthropic', 'google', 'openai', 'openai-compatible']
-      const load = async (name) => [name, (await import('./plugins/providers' + name + '.ts')).default]
+      const load = async (name) => [name, (await import('./plugins/providers/' + name + '.ts')).default]
       const providers = new Map(await Promise.all(names.map(load)))
       const config = { providers: Object.fromEntries(names.map((kind) => [kind, { kind }])) }
       for (const name of names) createModels({ config, providers, log: console }).resolve(name + '/x', {})

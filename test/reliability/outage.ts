@@ -77,9 +77,11 @@ export async function surviveOutage({ alerts, ms, phaseMs, recoveryMs, ...limits
   const overAt = performance.now()
   for (const runId of runIds) expect(await ended(url, runId)).toMatchObject({ status: 'succeeded' })
   expect(performance.now() - overAt).toBeLessThan(recoveryMs)
-  const outbox = async () =>
-    (await ask(`${url}/api/outbox?status=pending`, { headers: { authorization: `Bearer ${gatewayToken}` } })).body.items
-  await expect.poll(outbox, { timeout: 60_000 }).toEqual([])
+  const withStatus = async (status: string): Promise<unknown[]> =>
+    (await ask(`${url}/api/outbox?status=${status}`, { headers: { authorization: `Bearer ${gatewayToken}` } })).body
+      .items
+  const unsent = async () => (await Promise.all(['pending', 'sending'].map(withStatus))).flat()
+  await expect.poll(unsent, { timeout: 60_000 }).toEqual([])
   const keys = readFileSync(join(dir, 'console.jsonl'), 'utf8')
     .trim()
     .split('\n')
