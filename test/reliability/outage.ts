@@ -80,7 +80,8 @@ export async function surviveOutage({ alerts, ms, phaseMs, recoveryMs, ...limits
   const withStatus = async (status: string): Promise<unknown[]> =>
     (await ask(`${url}/api/outbox?status=${status}`, { headers: { authorization: `Bearer ${gatewayToken}` } })).body
       .items
-  const unsent = async () => (await Promise.all(['pending', 'sending'].map(withStatus))).flat()
+  // In the order in which a delivery goes through them.
+  const unsent = async () => [...(await withStatus('pending')), ...(await withStatus('sending'))]
   await expect.poll(unsent, { timeout: 60_000 }).toEqual([])
   const keys = readFileSync(join(dir, 'console.jsonl'), 'utf8')
     .trim()
