@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type OutputOptions, type Plugin, type RolldownOptions, rolldown } from 'rolldown'
 import { listBuiltins } from '../core/loader/discover.ts'
 
@@ -163,8 +164,27 @@ function isStale(): boolean {
   return sources.some((source) => newestIn(join(root, source)) > built)
 }
 
-if (!process.argv.includes('--if-stale') || isStale()) {
-  await build().catch((error: Error) => {
+/**
+ * Waits until no other process builds: two of them would delete each other's files. The lock is a transaction on an
+ * empty SQLite file, which ends with its process.
+ */
+async function withLock(work: () => Promise<void>): Promise<void> {
+  const db = new DatabaseSync(join(root, 'node_modules', '.svc-gateway-build.lock'), { timeout: 10 * 60_000 })
+  try {
+    db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
+    await work()
+  } finally {
+    db.close()
+  }
+}
+
+const isNeeded = (): boolean => !process.argv.includes('--if-stale') || isStale()
+
+if (isNeeded()) {
+  // Another process may have built it meanwhile.
+  await withLock(async () => {
+    if (isNeeded()) await build()
+  }).catch((error: Error) => {
     process.stderr.write(`The build failed: ${error.message}\n`)
     process.exitCode = 1
   })

@@ -92,7 +92,7 @@ export function throwSiteOf(cause: unknown): { cause?: string; at?: string } {
   if (!(cause instanceof Error)) return cause === undefined ? {} : { cause: typeof cause }
   const stack = cause.stack ?? ''
   const message = stack.indexOf(cause.message)
-  const at = message === -1 ? null : /\n\s+at (.+)/.exec(stack.slice(message + cause.message.length))
+  const at = message === -1 ? null : /\n[ \t]+at (.+)/.exec(stack.slice(message + cause.message.length))
   return { cause: cause.constructor.name, ...(at?.[1] !== undefined && { at: at[1] }) }
 }
 

@@ -1,8 +1,9 @@
-// Finds warnings in a valid configuration. `check` prints them; the start and every reload log them.
+// Finds warnings in a configuration. `check` prints them; the start and every reload log them.
 import { join } from 'node:path'
 import { resolveAccounts } from './config/accounts.ts'
-import type { ConfigProblem } from './config/config-error.ts'
-import type { ResolvedConfig } from './config/resolve.ts'
+import { ConfigError, type ConfigProblem } from './config/config-error.ts'
+import type { ConfigDocument } from './config/file/read.ts'
+import { examineConfig, type ResolvedConfig } from './config/resolve.ts'
 import type { Finding } from './config/file/secrets.ts'
 import { declareLoginTools } from './delivery/connections/login-tools.ts'
 import { findNeededJobs } from './hooks/jobs/needed-jobs.ts'
@@ -15,31 +16,54 @@ interface WarningDeps {
   extensions: Extensions
   /** The sandbox to load transforms in. Absent: a temporary one is created. */
   sandbox?: Sandbox
+  /** True: invalid values were removed, so extensions may lack settings that they rely on. */
+  isIncomplete?: boolean
+}
+
+/** Checks a document. @throws {ConfigError} with all problems, and with the warnings about what is valid. */
+export async function resolveWithWarnings(document: ConfigDocument, extensions: Extensions): Promise<ResolvedConfig> {
+  const { problems, resolved } = examineConfig(document, extensions)
+  if (problems.length === 0) return resolved
+  throw new ConfigError(document.file, problems, await findWarnings(resolved, { extensions, isIncomplete: true }))
 }
 
 /** Returns the warnings in the order of the file. */
 export async function findWarnings(
   resolved: ResolvedConfig,
-  { extensions, sandbox }: WarningDeps,
+  { extensions, sandbox, isIncomplete = false }: WarningDeps,
 ): Promise<ConfigProblem[]> {
-  const findings = [
-    ...findUndeclaredNames(resolved.config, declareLoginTools(extensions)),
-    ...findPackageProblems(resolved, extensions),
-    ...(await findBrokenTransforms(resolved, sandbox)),
+  const finders = [
+    () => findUndeclaredNames(resolved.config, declareLoginTools(extensions)),
+    ...createPackageFinders(resolved, extensions),
+    () => findBrokenTransforms(resolved, sandbox),
   ]
+  const found = finders.map(async (find): Promise<readonly Finding[]> => {
+    try {
+      return await find()
+    } catch (error) {
+      if (!isIncomplete) throw error
+      return []
+    }
+  })
+  const findings = (await Promise.all(found)).flat()
   return [...resolved.warnings, ...resolved.place(findings)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
 }
 
-/** Configured channels and presets whose packages are missing, or have a version that was not tested. */
-function findPackageProblems({ config }: ResolvedConfig, { channels, presets, findPackages }: Extensions): Finding[] {
-  const ofChannels = Object.entries(config.channels).flatMap(([name, section]) => {
+/** One for each channel and preset in use: its packages may be missing, or have a version that was not tested. */
+function createPackageFinders(
+  { config }: ResolvedConfig,
+  { channels, presets, findPackages }: Extensions,
+): (() => Finding[])[] {
+  const ofChannels = Object.entries(config.channels).map(([name, section]) => () => {
     const channel = channels.get(name)
     if (!channel || !section.enabled) return []
     const found = resolveAccounts(section, channel.config).map(({ settings }) => findPackages(channel, settings))
     return describePackages(found, ['channels', name])
   })
-  const ofPresets = findNeededJobs({ presets, hooks: config.hooks }).flatMap(({ preset, settings }) =>
-    describePackages([findPackages(preset, settings)], ['hooks', preset.name]),
+  const ofPresets = findNeededJobs({ presets, hooks: config.hooks }).map(
+    ({ preset, settings }) =>
+      () =>
+        describePackages([findPackages(preset, settings)], ['hooks', preset.name]),
   )
   return [...ofChannels, ...ofPresets]
 }
@@ -59,8 +83,8 @@ async function findBrokenTransforms(
   { config: { hooks }, dir }: ResolvedConfig,
   existing: Sandbox | undefined,
 ): Promise<Finding[]> {
-  // The index is that in the file: a valid configuration has no gaps.
-  const mappings = hooks.mappings.map(({ transform }, index) => ({ transform, index }))
+  // An invalid mapping leaves a gap, so that the index is that in the file.
+  const mappings = hooks.mappings.flatMap(({ transform }, index) => [{ transform, index }])
   if (!hooks.enabled || !mappings.some(({ transform }) => transform)) return []
   const sandbox = existing ?? (await openSandbox(join(dir, 'transforms'), hooks.transformsDir))
   try {

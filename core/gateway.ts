@@ -4,11 +4,11 @@ import type { FastifyInstance } from 'fastify'
 import { ConfigError, describeProblem } from './config/config-error.ts'
 import { type ConfigDocument, readConfigFile } from './config/file/read.ts'
 import { logSecrets, type Redactor } from './config/redaction.ts'
-import { type ResolvedConfig, resolveConfig } from './config/resolve.ts'
+import type { ResolvedConfig } from './config/resolve.ts'
 import { keepUntilRestart } from './config/restart-keys.ts'
 import type { Config, LogConfig } from './config/schema.ts'
 import { describeError, GatewayError } from './errors.ts'
-import { findWarnings } from './findings.ts'
+import { findWarnings, resolveWithWarnings } from './findings.ts'
 import type { Log } from './plugin.ts'
 import type { ReloadResult } from './runtime/gateway-api.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
@@ -92,7 +92,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   async function reload(): Promise<ReloadResult> {
     if (file === undefined || !isReady) return { restartFor: [] }
     const document = readConfigFile(file, env)
-    const resolved = resolveChanged(document)
+    const resolved = await resolveChanged(document)
     redactor.hide(logSecrets(resolved, env))
     const { config: next, kept: restartFor } = keepUntilRestart(resolved.config, current.config)
     const previous = current
@@ -115,14 +115,14 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   }
 
   /** New plugins are loaded at the next start, so the sections of their extensions are unknown keys until then. */
-  function resolveChanged(document: ConfigDocument): ResolvedConfig {
+  async function resolveChanged(document: ConfigDocument): Promise<ResolvedConfig> {
     try {
-      return resolveConfig(document, extensions)
+      return await resolveWithWarnings(document, extensions)
     } catch (error) {
       if (!(error instanceof ConfigError) || isDeepStrictEqual(document.plugins, current.config.plugins)) throw error
       const problem = 'has changed, which needs a restart; until then the extensions of new plugins are not known'
       const line = document.layout.lineOf(['plugins'])
-      throw new ConfigError(error.file, [{ path: 'plugins', line, problem }, ...error.problems])
+      throw new ConfigError(error.file, [{ path: 'plugins', line, problem }, ...error.problems], error.warnings)
     }
   }
 

@@ -1,6 +1,7 @@
 // The contract: what a plugin imports from `svc-gateway/plugin`. Declarations are data without side effects; `connect`,
 // `open` and `models` start things and return a way to end them.
 import type { LanguageModel as AnyLanguageModel } from 'ai'
+import type { ByteSource } from './kit/read-bytes.ts'
 import type { SendResult } from './send-result.ts'
 import type { TransformResult } from './transform.ts'
 import type { JsonSchema } from './typebox.ts'
@@ -9,6 +10,7 @@ import type { ToolEffect, ToolApi } from './tool-api.ts'
 export { AuthError } from './auth-error.ts'
 export { connectError, connectStatusError, type Service } from './connect-error.ts'
 export { InputError } from './input-error.ts'
+export type { ByteSource } from './kit/read-bytes.ts'
 export { readHtml } from './read-html.ts'
 export { resultOfError, resultOfResponse, type SendResult } from './send-result.ts'
 export { countOf, fieldsOf, listOf, textOf } from './shapes.ts'
@@ -54,8 +56,11 @@ export interface ExtensionContext {
 export interface InboundMessage {
   /** The platform's id of the message. A second message with the same id is ignored as a duplicate. */
   id: string
-  /** The sender: `id` is compared with `allowFrom`; `name`, a display name, is shown to the agent. */
-  from: { id: string; name?: string | undefined }
+  /**
+   * The sender: `allowFrom` contains `id` or one of `otherIds`, other ids of the same person that nobody else can have;
+   * `name`, a display name, is shown to the agent.
+   */
+  from: { id: string; otherIds?: readonly string[] | undefined; name?: string | undefined }
   /** The recipient of a reply: `send` gets it as `to`. */
   to: string
   /** May be blank if the message has attachments. */
@@ -68,7 +73,8 @@ export interface InboundMessage {
   group?: 'group' | 'channel' | undefined
   /**
    * Whether a message in a group mentions the account or replies to one of its messages. By default the agent reads
-   * only those. Remove the mention from `text`.
+   * only those. Remove the mention from `text`. Leave it out if the platform does not tell: a text that begins with the
+   * name of the agent (`@helper …`, `helper: …`) then counts as a mention.
    */
   mentioned?: boolean | undefined
   attachments?: readonly Attachment[] | undefined
@@ -85,10 +91,12 @@ export interface Attachment {
   /** In bytes, if the platform says it. */
   size?: number | undefined
   /**
-   * Downloads the file. Called at most once, before `receive` resolves, and only for senders that may write to the
-   * agent. If it rejects or the file is too large, the prompt only mentions the file.
+   * Starts the download: returns the answer of `fetch`, or the bytes in chunks as they arrive. Do not read them whole:
+   * the gateway counts them, whatever `size` says, and ends a download that is too large or takes too long. Called at
+   * most once, before `receive` resolves, and only for senders that may write to the agent. If it fails, the prompt
+   * only mentions the file.
    */
-  read?(signal: AbortSignal): Promise<Uint8Array>
+  read?(signal: AbortSignal): Promise<ByteSource>
 }
 
 /** One message to send: a text that fits `limits`, or a file. */
@@ -98,10 +106,19 @@ export interface OutboundMessage {
   to: string
   /** In the format of `limits.format`. With `file`, the caption, which may be empty. */
   text: string
+  /** The styles of parts of the text, if `limits.format` is `ranges`. They may overlap. */
+  ranges?: readonly TextRange[]
   threadId?: string
   route?: Json
   /** Only if `limits.maxFileBytes` is set. */
   file?: { name: string; type: string; data: Uint8Array }
+}
+
+/** A part of a text that is shown in a style. `start` and `length` count UTF-16 code units. */
+export interface TextRange {
+  style: 'bold' | 'italic' | 'strike' | 'code'
+  start: number
+  length: number
 }
 
 /** How texts look on the platform, how long a message may be, and what to do when its result is unknown. */
@@ -116,9 +133,10 @@ export interface ChannelLimits {
    * - `html`: only the tags `b i s u code pre a blockquote`, with escaped text.
    * - `whatsapp`: `*bold*`, `_italic_`, `~strike~`, and code in backticks.
    * - `plain`: without marks; links are followed by their address.
+   * - `ranges`: as `plain`, with `ranges` beside the text, which say what is bold, code and so on.
    * Default: `markdown`.
    */
-  format?: 'markdown' | 'html' | 'whatsapp' | 'plain'
+  format?: 'markdown' | 'html' | 'whatsapp' | 'plain' | 'ranges'
   /**
    * Whether a message with an unknown result may be sent again.
    * - `native`: yes, the platform drops a second message with the same `key`.
@@ -220,6 +238,18 @@ export interface Channel<Config = unknown> {
    * fit, in requests and in the configuration, and shows the description in the OpenAPI document.
    */
   target: JsonSchema
+  /**
+   * Schemas of the ids of senders (`from.id` of a message) and of groups (`to` of a message in a group). `check` warns
+   * about an id in `allowFrom` or `groups` that does not fit, and shows the `description`, which completes the sentence
+   * "use …". Absent: any text is an id.
+   */
+  sender?: JsonSchema
+  group?: JsonSchema
+  /**
+   * Rewrites the id of a sender or a group, as people write it in the configuration, to the form that messages have:
+   * `+1 (555) 111-2222` to `+15551112222`. Returns any other text as it is. Upper and lower case need no rewriting.
+   */
+  normalizeId?(id: string): string
   limits: ChannelLimits
   /**
    * The npm packages that an account with these settings imports and that the channel does not bring itself, with the

@@ -8,6 +8,7 @@ import { createMeters, type Meters } from './control/metrics/meters.ts'
 import { createLogStream, type LogStream } from './control/ws/log-stream.ts'
 import { socketPath } from './control/ws/socket.ts'
 import { type Connections, createConnections } from './delivery/connections/connections.ts'
+import { createDownloads, type Downloads } from './delivery/inbound/downloads.ts'
 import type { Receive } from './delivery/inbound/inbound.ts'
 import { createFailureEvents } from './delivery/outbox/failure-event.ts'
 import { createLogins, type Logins } from './delivery/connections/login.ts'
@@ -30,13 +31,15 @@ import type { Attempt } from './runs/attempt.ts'
 import type { Outcome } from './runs/outcome.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { createEvents, type Events } from './sessions/events.ts'
-import { withChangeEvents } from './store/change-events.ts'
-import type { StoreChanges } from './store/changes.ts'
+import { createChangeEvents } from './store/commits/change-events.ts'
+import type { StoreChanges } from './store/commits/changes.ts'
 import { createOwnedLease, createSharedLeases } from './store/held-lease.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { NewEvent, Store } from './store/store.ts'
-import type { Replicas } from './store/replicas.ts'
+import { sendWorkMessages } from './store/commits/work-messages.ts'
+import type { Replicas, Topic } from './store/replicas.ts'
+import { Type } from './typebox.ts'
 import { readWorkspaceFile } from './tools/workspace.ts'
 
 /** The environment in which the process was started. */
@@ -100,6 +103,7 @@ export interface Services {
     outbox: Outbox
     replyRoutes: ReplyRoutes
     pairing: Pairing
+    downloads: Downloads
   }
   hooks: { requestLog: RequestLog; secretUse: SecretUse; jobs: Jobs }
   http: {
@@ -123,7 +127,10 @@ export function openServices(options: ServiceOptions): Services {
     onCommit: meters.commits.observe,
   })
   const { isShared, replicas } = opening
-  const { store, changes } = withChangeEvents(meters.instrument(opening.store), isShared ? replicas : undefined)
+  const { store, commits } = opening
+  const changes = createChangeEvents({ commits, store, replicas: isShared ? replicas : undefined })
+  sendWorkMessages(commits, replicas)
+  meters.count(opening)
   opened.defer(store.close)
   const stateOf = (extension: string): ExtensionState => createExtensionState(store, extension)
   const events = createEvents({ store })
@@ -216,7 +223,15 @@ export function openServices(options: ServiceOptions): Services {
       leadership: createLeadership({ events, createLease, replicas, isShared, log: logs.logFor('agents') }),
       replyStreams: createReplyStreams(),
     },
-    delivery: { connections, logins, loginTools, outbox, replyRoutes: createReplyRoutes({ store }), pairing },
+    delivery: {
+      connections,
+      logins,
+      loginTools,
+      outbox,
+      replyRoutes: createReplyRoutes({ store }),
+      pairing,
+      downloads: createDownloads(),
+    },
     hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }), jobs },
     http: {
       listener: createHttpListener({ log: logs.logFor('http'), socketPath }),
@@ -232,21 +247,18 @@ export function openServices(options: ServiceOptions): Services {
   }
 }
 
-/** Counts the failures that other gateways on the same store report, too. */
+/**
+ * Counts the failures that other gateways on the same store report, too. A lockout ends in each gateway by itself: no
+ * message lifts it.
+ */
 function shareThrottle(name: string, throttle: Throttle, replicas: Replicas): Throttle {
-  const [failed, cleared] = [`${name} failure`, `${name} cleared`]
-  replicas.subscribe(failed, (key) => throttle.recordFailure(key as string))
-  replicas.subscribe(cleared, (key) => void throttle.clear(key as string))
+  const failed = { name: `${name} failure`, item: Type.String() } satisfies Topic
+  replicas.subscribe(failed, throttle.recordFailure)
   return {
     ...throttle,
     recordFailure: (key) => {
       throttle.recordFailure(key)
       replicas.publish(failed, key)
-    },
-    clear: (key) => {
-      const hadFailures = throttle.clear(key)
-      if (hadFailures) replicas.publish(cleared, key)
-      return hadFailures
     },
   }
 }

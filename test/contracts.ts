@@ -1,5 +1,5 @@
 // What every extension must do, as vitest suites for your own extensions: `svc-gateway/testing`.
-export { channelContract, type Platform } from './contracts/channel.ts'
+export { channelContract, type Platform, type SaidFile } from './contracts/channel.ts'
 export { createTestContext, type TestContext } from './contracts/context.ts'
 export {
   createTestGateway,

@@ -12,6 +12,7 @@ import { registerCommands } from '../core/cli/commands.ts'
 import { reservedPaths } from '../core/config/hooks-path.ts'
 import { createConfigSchema } from '../core/config/schema.ts'
 import { errorTable } from '../core/errors.ts'
+import { createAgentBody } from '../core/hooks/schemas.ts'
 import { loadExtensions } from '../core/loader/registry.ts'
 import { createTestContext } from './contracts.ts'
 import { examples, pages } from './docs-examples.ts'
@@ -99,6 +100,19 @@ describe('docs/configure.md', async () => {
 
   it('has a description for every key in the schema', () => {
     expect(undescribed(createConfigSchema(extensions), '')).toEqual([])
+  })
+})
+
+describe('POST /hooks/agent', async () => {
+  const { channels } = await loadExtensions({ plugins: [], dir: root, log: createTestContext().log })
+  const fields = Object.keys(createAgentBody(channels).properties)
+
+  it.each(pages)('has the fields that a page says it has: %s', (page) => {
+    const text = read(page)
+    const [rows, mentions] = [/^\|(.+?)\|.*\bas for .{0,2}POST \/hooks\/agent.*$/gim, /(`\w+`) in a request/g]
+    const cells = [...matchesOf(rows, text), ...matchesOf(mentions, text)]
+    const named = cells.flatMap((cell) => matchesOf(/`(\w+)`/g, cell))
+    expect(named.filter((name) => !fields.includes(name))).toEqual([])
   })
 })
 
@@ -247,7 +261,18 @@ describe('links', () => {
 
 describe('the plugin contract', () => {
   it('has a doc comment on every export', () => {
-    const kit = ['event-message', 'fields', 'git', 'payload', 'text'].map((name) => read(`core/kit/${name}.ts`))
+    const names = [
+      'alerts',
+      'event-message',
+      'fields',
+      'git',
+      'payload',
+      'phone-number',
+      'read-bytes',
+      'signed-token',
+      'text',
+    ]
+    const kit = names.map((name) => read(`core/kit/${name}.ts`))
     const contract = [read('core/plugin.ts'), read('core/transform.ts'), read('core/tool-api.ts'), ...kit].join('')
     const exported = [...contract.matchAll(/(\*\/\n)?^export (?:interface|type|class|const|function) (\w+)/gm)]
     expect(exported.length).toBeGreaterThan(10)

@@ -94,8 +94,8 @@ toolsetContract(extensions.toolsets.get('notes')!, {
 channelContract(extensions.channels.get('pager')!, () => openPagerService({ token: 'secret' }))
 
 channelContract(extensions.channels.get('feed')!, async () => {
-  // The example has no groups.
-  const { sayInGroup: _sayInGroup, ...mailbox } = await openMailbox()
+  // The example has no groups and no files.
+  const { sayInGroup: _sayInGroup, sayWithFile: _sayWithFile, ...mailbox } = await openMailbox()
   return mailbox
 })
 

@@ -91,6 +91,22 @@ export async function createDatabase(serverUrl: string): Promise<{ url: string; 
   return { url: url.href, remove: async () => void (await query(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`)) }
 }
 
+/** Creates a role that may connect to the database and nothing else, and returns its URL. */
+export async function createStranger(databaseUrl: string): Promise<{ url: string; remove(): Promise<void> }> {
+  const name = `stranger_${randomBytes(6).toString('hex')}`
+  await query(databaseUrl, `CREATE ROLE ${name} LOGIN PASSWORD '${name}'`)
+  const url = new URL(databaseUrl)
+  url.username = name
+  url.password = name
+  return { url: url.href, remove: async () => void (await query(databaseUrl, `DROP ROLE ${name}`)) }
+}
+
+/** Returns the channel on which the gateways of this database send messages to each other. */
+export async function channelOf(databaseUrl: string): Promise<string> {
+  const [row] = await query(databaseUrl, "SELECT 'migration'::regclass::oid AS id")
+  return `svc_gateway_messages_${String(row?.['id'])}`
+}
+
 /** Runs one statement on a connection of its own. */
 export async function query(url: string, sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url })

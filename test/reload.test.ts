@@ -103,7 +103,8 @@ describe('a reload', () => {
 
   it('lets a started run end under the old configuration, and starts the next one under the new', async () => {
     const model = await startModel()
-    const running = await configure({ providers: model.providers, agents: { defaults: { model: 'double/m' } } })
+    const defaults = { model: 'double/m', retry: { forSeconds: 0 } }
+    const running = await configure({ providers: model.providers, agents: { defaults } })
     model.script({ hang: true, text: 'thinking' })
     const first = running.post(
       '/hooks/agent',

@@ -22,6 +22,8 @@ const Config = Type.Object({
   ),
 })
 
+const idPattern = String.raw`^\d{17,20}$`
+
 export default defineChannel<Static<typeof Config>>({
   name: 'discord',
   description: 'Discord: direct messages, server channels and threads, through a bot.',
@@ -30,6 +32,9 @@ export default defineChannel<Static<typeof Config>>({
     pattern: String.raw`^(?:user:)?\d{17,20}$`,
     description: 'The id of a channel or thread, such as "1180000000000000001", or "user:<id>" for a direct message.',
   }),
+  sender: Type.String({ pattern: idPattern, description: 'the id of a user, 17 to 20 digits, not the name' }),
+  group: Type.String({ pattern: idPattern, description: 'the id of a channel, 17 to 20 digits, not the name' }),
+  normalizeId: (id) => /^(?:<@!?(\d+)>|<#(\d+)>|user:(\d+))$/.exec(id)?.slice(1).join('') ?? id,
   limits: { maxText: 2000, idempotency: 'native', maxFileBytes: 10 * 1024 * 1024 },
   packages: () => ({ '@discordjs/core': '2.6.0', '@discordjs/rest': '2.6.3', '@discordjs/ws': '2.0.4' }),
 

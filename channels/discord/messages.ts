@@ -56,6 +56,6 @@ function mentions(message: Partial<Record<string, unknown>>, botId: string): boo
 function readAttachment(value: unknown, apiRoot: string): Attachment[] {
   const { filename, content_type: type, size, url } = fieldsOf(value)
   if (!isText(filename) || !isText(url) || typeof size !== 'number') return []
-  const read = downloadFrom(url, { apiRoot, size })
+  const read = downloadFrom(url, apiRoot)
   return [{ name: filename, type: isText(type) ? type : 'application/octet-stream', size, ...(read && { read }) }]
 }

@@ -1,6 +1,7 @@
 // Turns a row of the Messages database into a message for the gateway.
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { basename, normalize } from 'node:path'
+import { phoneNumber } from 'svc-gateway/kit'
 import { type Attachment, countOf, fieldsOf, type InboundMessage, listOf, type Log, textOf } from 'svc-gateway/plugin'
 
 export interface Row {
@@ -51,13 +52,16 @@ function messageOf(
   const name = textOf(row['sender_name'])
   return {
     id,
-    from: { id: sender, ...(name !== undefined && { name }) },
+    from: { id: normalizeId(sender), ...(name !== undefined && { name }) },
     to: isGroup && chat !== undefined ? chat : sender,
     text,
     ...(isGroup && { group: 'group' }),
     ...(attachments.length > 0 && { attachments }),
   }
 }
+
+/** Messages and people write phone numbers in several ways. */
+export const normalizeId = (id: string): string => phoneNumber(id) ?? id.replace(/^mailto:/i, '')
 
 function attachmentOf(file: Readonly<Record<string, unknown>>): Attachment {
   const [path, size] = [textOf(file['original_path']), countOf(file['total_bytes'])]
@@ -66,7 +70,7 @@ function attachmentOf(file: Readonly<Record<string, unknown>>): Attachment {
     name: textOf(file['transfer_name']) ?? basename(textOf(file['filename']) ?? 'file'),
     type: textOf(file['mime_type']) ?? 'application/octet-stream',
     ...(size !== undefined && { size }),
-    ...(isReadable && { read: (signal) => readFile(path, { signal }) }),
+    ...(isReadable && { read: async (signal) => createReadStream(path, { signal }) }),
   }
 }
 

@@ -1,7 +1,7 @@
 // The iMessage channel: sends and receives through imsg, which uses the Messages app of a Mac.
 import { setTimeout as delay } from 'node:timers/promises'
 import { type ChannelContext, countOf, defineChannel, fieldsOf, listOf, type Static, Type } from 'svc-gateway/plugin'
-import { createReader, type Row } from './inbound.ts'
+import { createReader, normalizeId, type Row } from './inbound.ts'
 import { type Imsg, ImsgError, startImsg } from './imsg.ts'
 import { isOwnMessage, recipientOf, reconcile, sendMessage } from './send.ts'
 import { openSentLog } from './sent-log.ts'
@@ -30,6 +30,15 @@ export default defineChannel<Static<typeof Config>>({
     description:
       'A phone number such as +15551112222, an email address, or the id of a conversation such as iMessage;+;chat123.',
   }),
+  sender: Type.String({
+    pattern: String.raw`^(?:\+?\d{3,15}|[^\s@;]+@[^\s@;]+)$`,
+    description: 'a phone number such as +15551112222, or an email address',
+  }),
+  group: Type.String({
+    pattern: String.raw`^[^\s;]+;[+-];\S+$`,
+    description: 'the id of a group such as iMessage;+;chat123, which is its guid in `imsg chats --json`',
+  }),
+  normalizeId,
   limits: { maxText: 4_000, format: 'plain', idempotency: 'reconcile', maxFileBytes: 100_000_000 },
 
   async connect({ cliPath }, context) {
@@ -157,7 +166,8 @@ async function storeRow(
   while (true) {
     signal.throwIfAborted()
     try {
-      if (message) await context.receive(message.group ? { ...message, mentioned } : message)
+      // Left out, it lets the gateway look for the name of the agent.
+      if (message) await context.receive(mentioned ? { ...message, mentioned } : message)
       return await context.state.set(cursorKey, cursor)
     } catch (error) {
       context.log.warn({ err: error }, 'message could not be stored; it is tried again')

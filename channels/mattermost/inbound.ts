@@ -83,6 +83,6 @@ function toAttachment(api: Api, { id, name, mime_type: type, size }: FileInfo): 
     name: typeof name === 'string' ? name : 'file',
     type: typeof type === 'string' && type !== '' ? type : 'application/octet-stream',
     ...(typeof size === 'number' && { size }),
-    read: async (signal) => new Uint8Array(await (await api.request(`files/${id}`, { signal })).arrayBuffer()),
+    read: (signal) => api.request(`files/${id}`, { signal }),
   }
 }

@@ -15,6 +15,8 @@ const Config = Type.Object({
   }),
 })
 
+const idPattern = '^[a-z0-9]{26}$'
+
 interface Self {
   id: string
   username: string
@@ -28,6 +30,11 @@ export default defineChannel<Static<typeof Config>>({
     pattern: '^(?:[a-z0-9]{26}|@[a-z0-9._-]+)$',
     description: 'The id of a channel, 26 letters and digits, or a person as `@username`.',
   }),
+  sender: Type.String({
+    pattern: idPattern,
+    description: 'the id of a person, 26 letters and digits, not the username',
+  }),
+  group: Type.String({ pattern: idPattern, description: 'the id of a channel, 26 letters and digits, not its name' }),
   limits: {
     maxText: 16_383,
     unit: 'codepoints',

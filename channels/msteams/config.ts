@@ -3,10 +3,16 @@ import { type Static, Type } from 'svc-gateway/plugin'
 
 const NotBlank = (description: string) => Type.String({ pattern: String.raw`\S`, description })
 
+/** Its pattern. */
+export const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
+
 export const Config = Type.Object({
   appId: NotBlank('The Microsoft App ID of the bot.'),
   appPassword: Type.String({ secret: true, pattern: String.raw`\S`, description: 'A client secret of the app.' }),
-  tenantId: NotBlank('The ID of the tenant (directory) in which the app is registered.'),
+  tenantId: Type.String({
+    pattern: `^${uuid}$`,
+    description: 'The ID (UUID) of the tenant (directory) in which the app is registered. Others cannot use the bot.',
+  }),
   openIdMetadataUrl: Type.Optional(
     Type.String({
       description: "Where the keys of incoming requests are found. Default: the Bot Framework's public cloud.",

@@ -1,14 +1,8 @@
-// Connects one bot: gets its token, and hands incoming requests to Microsoft's library, which verifies them.
-import {
-  type ChannelContext,
-  connectError,
-  type Connection,
-  type PlatformRequest,
-  type PlatformResponse,
-} from 'svc-gateway/plugin'
-import { createConversations } from './conversations.ts'
-import { readMessage } from './inbound.ts'
+// Connects one bot: gets its token, sends to its conversations, and answers the requests of the Bot Framework.
+import { type ChannelContext, connectError, type Connection } from 'svc-gateway/plugin'
 import type { TeamsConfig } from './config.ts'
+import { createConversations } from './conversations.ts'
+import { createReceiver } from './requests.ts'
 import { createTokens, tokenUrlOf } from './tokens.ts'
 import { createTrust } from './trust.ts'
 
@@ -21,7 +15,6 @@ export async function connect(config: TeamsConfig, context: ChannelContext): Pro
     throw connectError(error, { name: 'The token service of Microsoft', url: tokenUrlOf(config), setting: 'tokenUrl' })
   })
   const trust = createTrust(config)
-  const receiver = await createReceiver(config, context, { tokens, trust })
   const conversations = createConversations(tokens, context.signal)
   const serviceUrlOf = (route: unknown): string => {
     const { serviceUrl } = (route ?? {}) as { serviceUrl?: unknown }
@@ -33,81 +26,9 @@ export async function connect(config: TeamsConfig, context: ChannelContext): Pro
     typing: async (to, on, route) => {
       if (on) await conversations.post({ serviceUrl: serviceUrlOf(route), to, activity: { type: 'typing' } })
     },
-    handle: receiver,
+    handle: createReceiver(config, { tokens, trust, context }),
     close: async () => undefined,
   }
 }
 
 const message = (text: string) => ({ type: 'message', text, textFormat: 'markdown' })
-
-interface ReceiverDeps {
-  tokens: ReturnType<typeof createTokens>
-  trust: ReturnType<typeof createTrust>
-}
-
-async function createReceiver(
-  { appId, tenantId, openIdMetadataUrl }: TeamsConfig,
-  context: ChannelContext,
-  { tokens, trust }: ReceiverDeps,
-): Promise<(request: PlatformRequest) => Promise<PlatformResponse>> {
-  const { App } = await import('@microsoft/teams.apps')
-  const { PUBLIC, withOverrides } = await import('@microsoft/teams.api')
-  type Handler = (request: { body: unknown; headers: Record<string, string> }) => Promise<{ status: number }>
-  let handler: Handler | undefined
-  const app = new App({
-    clientId: appId,
-    tenantId,
-    token: tokens.get,
-    cloud: openIdMetadataUrl ? withOverrides(PUBLIC, { openIdMetadataUrl }) : PUBLIC,
-    httpServerAdapter: { registerRoute: (_method, _path, handle) => (handler = handle) },
-    logger: silent,
-  })
-  app.on('message', async ({ activity }) => {
-    const received = readMessage(activity, { tokens, trust })
-    if (!received) return context.log.debug({ type: activity.type }, 'activity ignored: it is not a message to the bot')
-    await context.receive(received)
-  })
-  await app.initialize()
-
-  return async ({ method, headers, body }) => {
-    if (method !== 'POST') return { status: 405 }
-    // The library also accepts tokens of Entra, which any tenant can issue and which vouch for no service URL.
-    if (issuerOf(headers['authorization']) !== PUBLIC.tokenIssuer) return { status: 401 }
-    const activity = parseObject(body)
-    if (!activity) return { status: 400 }
-    if (!trust.isServiceUrl(activity['serviceUrl'])) return { status: 403 }
-    const authorization = headers['authorization'] ?? ''
-    const { status } = (await handler?.({ body: activity, headers: { authorization } })) ?? { status: 503 }
-    // 500: the message could not be stored. Teams may send it again.
-    return { status: status === 500 ? 503 : status }
-  }
-}
-
-/** The library logs whole activities. */
-const ignore = (): void => undefined
-const silent = {
-  debug: ignore,
-  info: ignore,
-  warn: ignore,
-  error: ignore,
-  trace: ignore,
-  log: ignore,
-  child: () => silent,
-}
-
-/** The issuer that a token claims to have; the library verifies it. */
-function issuerOf(authorization = ''): unknown {
-  const [, payload = ''] = /^Bearer [\w-]+\.([\w-]+)\.[\w-]+$/.exec(authorization) ?? []
-  return parseObject(Buffer.from(payload, 'base64url'))?.['iss']
-}
-
-function parseObject(bytes: Uint8Array): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString())
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
-}

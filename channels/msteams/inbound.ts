@@ -1,4 +1,4 @@
-// Reads a message from an activity that Microsoft's library has verified.
+// Reads a message from an activity of a verified request.
 import { type Attachment, fieldsOf, type InboundMessage, listOf, textOf } from 'svc-gateway/plugin'
 import type { Tokens } from './tokens.ts'
 import type { Trust } from './trust.ts'
@@ -8,7 +8,7 @@ interface InboundDeps {
   trust: Trust
 }
 
-/** The members of an activity that are used. The library does not check their types. */
+/** The members of an activity that are used. Their types are not known. */
 interface Activity {
   id?: unknown
   text?: unknown
@@ -24,7 +24,7 @@ interface Activity {
 export function readMessage(activity: object, deps: InboundDeps): InboundMessage | undefined {
   const { id, text, serviceUrl, from, recipient, conversation, entities, attachments } = activity as Activity
   const botId = recipient?.id
-  const sender = textOf(from?.aadObjectId) ?? textOf(from?.id)
+  const [sender, ...otherIds] = [from?.aadObjectId, from?.id].flatMap((one) => textOf(one) ?? [])
   const [to, threadId] = splitConversation(textOf(conversation?.id) ?? '')
   if (!textOf(id) || !sender || !to || from?.id === botId || from?.role === 'bot') return undefined
   const mentions = listOf(entities)
@@ -33,7 +33,7 @@ export function readMessage(activity: object, deps: InboundDeps): InboundMessage
   const name = textOf(from?.name)
   return {
     id: `${to}/${String(id)}`,
-    from: { id: sender, ...(name !== undefined && { name }) },
+    from: { id: sender, ...(otherIds.length > 0 && { otherIds }), ...(name !== undefined && { name }) },
     to,
     text: removeMentions(textOf(text) ?? '', mentions),
     ...(threadId !== undefined && { threadId }),
@@ -76,7 +76,7 @@ function readAttachment(
     const { downloadUrl, fileType } = (content ?? {}) as Record<string, unknown>
     const file = { name: textOf(name) ?? 'file', type: `application/${textOf(fileType) ?? 'octet-stream'}` }
     if (!trust.isFileUrl(downloadUrl)) return file
-    return { ...file, read: async (signal) => await download(downloadUrl, { signal }) }
+    return { ...file, read: (signal) => fetch(downloadUrl, { signal, redirect: 'error' }) }
   }
   const type = textOf(contentType)
   if (!type?.startsWith('image/')) return undefined
@@ -84,13 +84,9 @@ function readAttachment(
   if (!trust.isServiceUrl(contentUrl)) return picture
   return {
     ...picture,
-    read: async (signal) =>
-      await download(contentUrl, { signal, headers: { authorization: `Bearer ${await tokens.get()}` } }),
+    read: async (signal) => {
+      const headers = { authorization: `Bearer ${await tokens.get()}` }
+      return await fetch(contentUrl, { headers, signal, redirect: 'error' })
+    },
   }
-}
-
-async function download(url: string, init: RequestInit): Promise<Uint8Array> {
-  const response = await fetch(url, { ...init, redirect: 'error' })
-  if (!response.ok) throw new Error(`The file could not be downloaded: ${response.status}.`)
-  return new Uint8Array(await response.arrayBuffer())
 }

@@ -1,5 +1,14 @@
 // Turns an event of signal-cli into a message for the gateway.
-import { type Attachment, countOf, fieldsOf, type InboundMessage, listOf, type Log, textOf } from 'svc-gateway/plugin'
+import {
+  type Attachment,
+  type ByteSource,
+  countOf,
+  fieldsOf,
+  type InboundMessage,
+  listOf,
+  type Log,
+  textOf,
+} from 'svc-gateway/plugin'
 import type { Call } from './rpc.ts'
 
 interface Reader {
@@ -25,6 +34,7 @@ export function readMessage(data: string, { account, call, log }: Reader): Inbou
   return contentOf(message, {
     id: `${textOf(envelope['sourceUuid']) ?? sender}:${timestamp}`,
     sender,
+    uuid: textOf(envelope['sourceUuid']),
     name: textOf(envelope['sourceName']),
     account,
     call,
@@ -60,11 +70,13 @@ function parse(data: string): Fields {
 interface Origin extends Omit<Reader, 'log'> {
   id: string
   sender: string
+  /** The UUID, if the sender is named by a phone number. */
+  uuid: string | undefined
   name: string | undefined
 }
 
 function contentOf(message: Fields, origin: Origin): InboundMessage | undefined {
-  const { id, sender, name, account } = origin
+  const { id, sender, uuid, name, account } = origin
   const groupId = textOf(fieldsOf(message['groupInfo'])['groupId'])
   const mentions = listOf(message['mentions']).map(fieldsOf)
   const text = replaceMentions(textOf(message['message']) ?? '', mentions, account)
@@ -75,7 +87,11 @@ function contentOf(message: Fields, origin: Origin): InboundMessage | undefined 
   const isMentioned = isReply || mentions.some(({ number }) => number === account)
   return {
     id,
-    from: { id: sender, ...(name !== undefined && { name }) },
+    from: {
+      id: sender,
+      ...(uuid !== undefined && uuid !== sender && { otherIds: [uuid] }),
+      ...(name !== undefined && { name }),
+    },
     to: groupId ?? sender,
     text,
     ...(groupId !== undefined && { group: 'group', mentioned: isMentioned }),
@@ -123,9 +139,10 @@ function attachmentOf({ id, filename, contentType, size }: Fields, origin: FileO
 /** The type of an attachment that holds the rest of a long text; signal-cli has put it into the message already. */
 const longText = 'text/x-signal-plain'
 
-async function readFile(id: string, { call, groupId, sender }: FileOrigin, signal: AbortSignal): Promise<Uint8Array> {
+/** signal-cli puts the whole file into its answer. */
+async function readFile(id: string, { call, groupId, sender }: FileOrigin, signal: AbortSignal): Promise<ByteSource> {
   const owner = groupId === undefined ? { recipient: sender } : { groupId }
   const { data } = fieldsOf(await call('getAttachment', { id, ...owner }, signal))
   if (typeof data !== 'string') throw new Error('signal-cli answered without the file.')
-  return Buffer.from(data, 'base64')
+  return [Buffer.from(data, 'base64')]
 }

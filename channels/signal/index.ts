@@ -1,5 +1,6 @@
 // The Signal channel: sends and receives through the HTTP daemon of signal-cli.
 import { setTimeout as delay } from 'node:timers/promises'
+import { phoneNumber } from 'svc-gateway/kit'
 import {
   type ChannelContext,
   defineChannel,
@@ -44,8 +45,14 @@ export default defineChannel<Static<typeof Config>>({
     pattern: String.raw`^(?:\+[1-9]\d{4,14}|${uuid}|${groupId})$`,
     description: 'A phone number such as +15551112222, the UUID of a Signal user, or the id of a group.',
   }),
+  sender: Type.String({
+    pattern: String.raw`^(?:\+[1-9]\d{4,14}|${uuid})$`,
+    description: 'a phone number with country code, such as +15551112222, or the UUID of a Signal user',
+  }),
+  group: Type.String({ pattern: `^(?:${groupId})$`, description: 'the id of a group, 44 or 24 characters of base64' }),
+  normalizeId: (id) => phoneNumber(id) ?? id,
   // Signal sends what exceeds 2,000 bytes as an attachment. signal-cli reads at most 20 million characters of base64.
-  limits: { maxText: 2_000, unit: 'bytes', format: 'plain', idempotency: 'none', maxFileBytes: 14_000_000 },
+  limits: { maxText: 2_000, unit: 'bytes', format: 'ranges', idempotency: 'none', maxFileBytes: 14_000_000 },
 
   async connect(config, context) {
     const stop = new AbortController()

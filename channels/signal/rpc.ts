@@ -1,5 +1,6 @@
 // Calls methods of signal-cli over HTTP.
 import { randomUUID } from 'node:crypto'
+import { readBytes } from 'svc-gateway/kit'
 import { connectError, connectStatusError, fieldsOf, type Service } from 'svc-gateway/plugin'
 
 /** A method of signal-cli failed. The message is fixed, because that of signal-cli could quote anything. */
@@ -58,6 +59,9 @@ export const methodNotFound = -32601
 
 export type Call = (method: string, params: object, signal: AbortSignal) => Promise<unknown>
 
+/** A file of 20 MiB, as base64, and some. Larger ones are not stored. */
+const longestAnswer = 30_000_000
+
 /** @returns a function that calls a method for one account */
 export function createCall({ httpUrl, account }: { httpUrl: string; account: string }): Call {
   return async (method, params, signal) => {
@@ -68,7 +72,8 @@ export function createCall({ httpUrl, account }: { httpUrl: string; account: str
       signal,
     })
     await refuseErrorStatus(response)
-    const { error, result } = fieldsOf(await response.json())
+    const answer = await readBytes(response, longestAnswer, signal)
+    const { error, result } = fieldsOf(JSON.parse(answer.toString()))
     if (error !== undefined) throw new RpcError(method, error)
     return result
   }

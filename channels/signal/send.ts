@@ -8,6 +8,7 @@ import {
   resultOfResponse,
   type SendResult,
   textOf,
+  type TextRange,
 } from 'svc-gateway/plugin'
 import { type Call, methodNotFound, RpcError, StatusError } from './rpc.ts'
 
@@ -16,11 +17,16 @@ const sendMs = 120_000
 
 export async function sendMessage(
   call: Call,
-  { to, text, file }: Pick<OutboundMessage, 'to' | 'text' | 'file'>,
+  { to, text, ranges, file }: Pick<OutboundMessage, 'to' | 'text' | 'ranges' | 'file'>,
   signal: AbortSignal,
 ): Promise<SendResult> {
   if (file?.data.length === 0) return failed('permanent', 'Signal does not accept an empty file.')
-  const params = { ...recipientOf(to), message: text, ...(file && { attachments: [dataUri(file)] }) }
+  const params = {
+    ...recipientOf(to),
+    message: text,
+    ...(ranges && { textStyle: ranges.map(toTextStyle) }),
+    ...(file && { attachments: [dataUri(file)] }),
+  }
   try {
     return resultOfAnswer(await call('send', params, AbortSignal.any([signal, AbortSignal.timeout(sendMs)])))
   } catch (error) {
@@ -28,6 +34,11 @@ export async function sendMessage(
     return error instanceof StatusError ? resultOfResponse(error.response) : resultOfError(error)
   }
 }
+
+const styles = { bold: 'BOLD', italic: 'ITALIC', strike: 'STRIKETHROUGH', code: 'MONOSPACE' } as const
+
+/** signal-cli counts as JavaScript does, in UTF-16 code units. */
+const toTextStyle = ({ style, start, length }: TextRange): string => `${start}:${length}:${styles[style]}`
 
 /** A group's id is base64 and ends with `=`; a number or a UUID does not. */
 export const recipientOf = (to: string): object => (to.endsWith('=') ? { groupId: to } : { recipient: [to] })

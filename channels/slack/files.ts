@@ -11,18 +11,20 @@ export interface SlackFile {
   url_private_download?: unknown
 }
 
-/** Returns a function that downloads a file. The token is sent only to Slack, whatever the event says. */
+/** Returns a function that starts the download of a file. The token is sent only to Slack, whatever the event says. */
 export function createFileReader({ botToken, apiRoot }: { botToken: string; apiRoot: string }) {
-  return async (file: SlackFile, signal: AbortSignal): Promise<Uint8Array> => {
+  return async (file: SlackFile, signal: AbortSignal): Promise<Response> => {
     const address = file.url_private_download ?? file.url_private
     const url = typeof address === 'string' ? URL.parse(address) : null
     if (!url || !isOfSlack(url, apiRoot)) throw new Error('The file is not stored at Slack.')
     const response = await fetch(url, { headers: { authorization: `Bearer ${botToken}` }, redirect: 'error', signal })
-    if (!response.ok) throw new Error(`Slack answered ${response.status}.`)
     // Without the scope `files:read`, Slack answers with its sign-in page.
     const isPage = response.headers.get('content-type')?.startsWith('text/html')
-    if (isPage && file.mimetype !== 'text/html') throw new Error('The app may not read files.')
-    return new Uint8Array(await response.arrayBuffer())
+    if (isPage && file.mimetype !== 'text/html') {
+      await response.body?.cancel()
+      throw new Error('The app may not read files.')
+    }
+    return response
   }
 }
 

@@ -32,6 +32,15 @@ export default defineChannel<Static<typeof Config>>({
     pattern: '^[CDGUW][A-Z0-9]{2,}$',
     description: 'The id of a channel or conversation (`C…`, `G…`, `D…`), or of a person (`U…`, `W…`).',
   }),
+  sender: Type.String({
+    pattern: '^[UW][A-Z0-9]{2,}$',
+    description: 'the id of a person, `U…` or `W…`, which is the member ID in the profile',
+  }),
+  group: Type.String({
+    pattern: '^[CG][A-Z0-9]{2,}$',
+    description: 'the id of a channel or conversation, `C…` or `G…`',
+  }),
+  normalizeId: (id) => (/^<[@#](\w+)(?:\|[^<>]*)?>$/.exec(id)?.[1] ?? id).toUpperCase(),
   limits: { maxText: 12_000, format: 'markdown', idempotency: 'reconcile', maxFileBytes: 100 * 1024 * 1024 },
   packages: () => ({ '@slack/web-api': '8.2.0', '@slack/socket-mode': '3.1.0' }),
 

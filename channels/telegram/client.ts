@@ -5,8 +5,8 @@ import type { Api, InputFile } from 'grammy'
 export interface Client {
   api: Api
   createFile(data: Uint8Array, name: string): InputFile
-  /** Downloads a file that somebody sent. */
-  download(fileId: string, signal: AbortSignal): Promise<Uint8Array>
+  /** Starts the download of a file that somebody sent. */
+  download(fileId: string, signal: AbortSignal): Promise<Response>
   /** Closes all connections to Telegram. */
   close(): void
 }
@@ -37,12 +37,11 @@ export async function openClient({ botToken, apiRoot }: { botToken: string; apiR
     async download(fileId, signal) {
       const { file_path: path } = await api.getFile(fileId, grammySignal(signal))
       try {
-        const response = await fetch(`${root}/file/bot${botToken}/${path}`, { signal, redirect: 'error' })
-        if (response.ok) return await response.bytes()
+        return await fetch(`${root}/file/bot${botToken}/${path}`, { signal, redirect: 'error' })
       } catch {
         // The error may contain the address, which contains the token.
+        throw new Error('Telegram did not send the file.')
       }
-      throw new Error('Telegram did not send the file.')
     },
     close: () => agent.destroy(),
   }

@@ -28,6 +28,14 @@ export default defineChannel<Static<typeof Config>>({
     pattern: String.raw`^(-?[1-9]\d{0,15}|@[A-Za-z]\w{3,})$`,
     description: 'The id of a chat, such as "123456789" or "-1001234567890", or the @name of a public channel.',
   }),
+  sender: Type.String({
+    pattern: String.raw`^-?[1-9]\d{0,15}$`,
+    description: 'the id of a user, a number such as 123456789; names can change, so they are not compared',
+  }),
+  group: Type.String({
+    pattern: String.raw`^-[1-9]\d{0,15}$`,
+    description: 'the id of a group, such as -1001234567890',
+  }),
   // Telegram has no key that would make a second message with the same content recognizable.
   limits: { maxText: 4096, format: 'html', idempotency: 'none', maxFileBytes },
   packages: () => ({ grammy: '1.46.0' }),

@@ -1,4 +1,5 @@
 // Translates between WhatsApp's ids of people and groups (JIDs) and the recipients that people write.
+import { phoneNumber } from 'svc-gateway/kit'
 
 /** The JID of a recipient: `+1555…` becomes `1555…@s.whatsapp.net`. */
 export const toJid = (to: string): string => (to.includes('@') ? to : `${to.replace('+', '')}@s.whatsapp.net`)
@@ -8,6 +9,10 @@ export function toAddress(jid: string): string {
   const { user, server } = parseJid(jid)
   return server === 's.whatsapp.net' ? `+${user}` : `${user}@${server}`
 }
+
+/** An id as people write it, or as Meta does: a number without `+`, or a JID. */
+export const normalizeId = (id: string): string =>
+  phoneNumber(id) ?? (id.includes('@') ? toAddress(id.replace(/@c\.us$/, '@s.whatsapp.net')) : id)
 
 /** Parses `user:device@server`. */
 export function parseJid(jid: string): { user: string; server: string } {

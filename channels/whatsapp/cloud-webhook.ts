@@ -126,13 +126,12 @@ function readAttachment(kind: string, content: Fields, api: CloudApi): Attachmen
   }
 }
 
-async function download(id: string, api: CloudApi, signal: AbortSignal): Promise<Uint8Array> {
+/** Meta first gives an address for the file. */
+async function download(id: string, api: CloudApi, signal: AbortSignal): Promise<Response> {
   const found = await api.get(id)
   const address = textOf(fieldsOf(await found.json()).url)
   if (!found.ok || !address) throw new Error('the file has no address')
-  const response = await api.download(address, signal)
-  if (!response.ok) throw new Error(`the file could not be downloaded (${response.status})`)
-  return new Uint8Array(await response.arrayBuffer())
+  return await api.download(address, signal)
 }
 
 /** The API accepts messages that it then cannot deliver, and says so only here. */

@@ -3,6 +3,7 @@ import type { BinaryNode, proto } from 'baileys'
 import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
 import { isGroup, isLid, isNumber, isSameUser, parseJid, toAddress } from './address.ts'
 import type { Library } from './library.ts'
+import { downloadMedia } from './media.ts'
 import type { Repository } from './send.ts'
 
 interface ReadContext {
@@ -29,13 +30,20 @@ export async function readMessage(
   const decoded = library.proto.Message.decode(library.unpadRandomMax16(plaintext))
   const content = library.normalizeMessageContent(decoded)
   if (!content) return undefined
-  const from = toAddress(await findNumber(context, sender, inGroup ? participantAlt : remoteJidAlt))
+  const alternative = inGroup ? participantAlt : remoteJidAlt
+  const from = toAddress(await findNumber(context, sender, alternative))
+  const addresses = [sender, alternative].filter((jid) => isNumber(jid) || isLid(jid)).map(toAddress)
+  const otherIds = addresses.filter((id) => id !== from)
   const attachments = readAttachments(context, content)
   const text = inGroup ? withoutMention(readText(content), me) : readText(content)
   if (text.trim() === '' && attachments.length === 0) return undefined
   return {
     id,
-    from: { id: from, ...(fullMessage.pushName && { name: fullMessage.pushName }) },
+    from: {
+      id: from,
+      ...(otherIds.length > 0 && { otherIds }),
+      ...(fullMessage.pushName && { name: fullMessage.pushName }),
+    },
     to: inGroup ? remoteJid : from,
     text,
     ...(inGroup && { group: 'group' as const, mentioned: isMentioned(content, me) }),
@@ -109,22 +117,8 @@ function readAttachments({ library, mediaHost }: ReadContext, content: proto.IMe
       async read(signal) {
         // The sender chooses this path. With the slash it cannot change the host.
         if (!mediaKey || !directPath?.startsWith('/')) throw new Error('the file has no address')
-        const stream = await library.downloadContentFromMessage({ mediaKey, directPath }, kind, { host: mediaHost })
-        return await readAll(stream, size, signal)
+        return downloadMedia(library, { mediaKey, kind, url: `https://${mediaHost}${directPath}` }, signal)
       },
     },
   ]
-}
-
-/** Ends a download that is larger than the sender said. */
-async function readAll(stream: AsyncIterable<Uint8Array>, size: number, signal: AbortSignal): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of stream) {
-    signal.throwIfAborted()
-    length += chunk.length
-    if (length > size) throw new Error('the file is larger than announced')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }

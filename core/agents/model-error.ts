@@ -6,6 +6,8 @@ import type { Json } from '../plugin.ts'
 const maxDetailLength = 500
 
 interface ModelErrorOptions {
+  /** The left side of `<provider>/<model>`. */
+  provider: string
   /** Removed from the detail. */
   secrets: readonly string[]
   /** Replaces the sentence that the cause suggests. */
@@ -15,6 +17,7 @@ interface ModelErrorOptions {
 }
 
 export class ModelError extends GatewayError {
+  readonly provider: string
   /** The provider's own error, shortened, without secrets. It may quote the prompt: only for the run's record. */
   readonly detail: string
   /** True if the service is overloaded, broken or out of reach, so that a later attempt may succeed. */
@@ -23,9 +26,10 @@ export class ModelError extends GatewayError {
   readonly retryAfterMs: number | undefined
   readonly progress: readonly Json[]
 
-  constructor(cause: unknown, { secrets, sentence, progress = [] }: ModelErrorOptions) {
+  constructor(cause: unknown, { provider, secrets, sentence, progress = [] }: ModelErrorOptions) {
     const last = findLastError(cause)
     super('model_failed', sentence ?? describeCause(last), { cause })
+    this.provider = provider
     this.isTransient = isTransient(last)
     this.retryAfterMs = readRetryAfterMs(last)
     this.progress = progress
@@ -57,12 +61,22 @@ export class BrokenStreamError extends Error {
   override readonly name = 'BrokenStreamError'
 }
 
+/** The model does not begin to answer, or stops within its answer, although the connection is open. */
+export class SilentModelError extends Error {
+  override readonly name = 'SilentModelError'
+
+  constructor(predicate: string) {
+    super(`The model's service ${predicate}.`)
+  }
+}
+
 function isTransient(error: WireError): boolean {
   const { statusCode, name, message = '' } = error
   if (statusCode !== undefined && statusCode !== 200)
     return statusCode === 408 || statusCode === 429 || statusCode >= 500
   const isUnreachable = name === 'AI_APICallError' && statusCode === undefined
-  const isIncomplete = name === 'BrokenStreamError' || /stream ended without a finish/.test(message)
+  const isIncomplete =
+    ['BrokenStreamError', 'SilentModelError'].includes(name ?? '') || /stream ended without a finish/.test(message)
   return isUnreachable || isIncomplete || isOverload(error) || isNetworkError(error)
 }
 
@@ -88,7 +102,8 @@ function readRetryAfterMs({ responseHeaders = {} }: WireError): number | undefin
   return waits.length > 0 ? Math.max(...waits) : undefined
 }
 
-function describeCause({ statusCode, name, cause }: WireError): string {
+function describeCause({ statusCode, name, message, cause }: WireError): string {
+  if (name === 'SilentModelError' && message !== undefined) return message
   if (statusCode === 401 || statusCode === 403)
     return `The model's service refused the credential (${statusCode}); check the apiKey of its provider.`
   if (statusCode === 429) return "The model's service is over its limit (429)."

@@ -1,6 +1,8 @@
 // Resolves model references to models, and checks whether a request may use them. Providers load when first needed.
+import { parseDuration } from '../config/duration.ts'
 import { secretValues } from '../config/redaction.ts'
 import type { Config } from '../config/schema.ts'
+import { defaultFirstTokenTimeout, settingsOfProvider } from '../config/schema/extensions.ts'
 import { GatewayError } from '../errors.ts'
 import { createExtensionLog } from '../loader/extension-log.ts'
 import type { Json, LanguageModel, Log, Provider } from '../plugin.ts'
@@ -13,6 +15,10 @@ import { ModelError } from './model-error.ts'
 export interface Model {
   /** `<provider>/<model>`. */
   ref: string
+  /** The left side of `ref`. */
+  provider: string
+  /** How long the model may be silent before its call has failed, in milliseconds; 0 for no limit. */
+  firstTokenTimeoutMs: number
   /** False: the model cannot reason, so no thinking level is sent. */
   reasoning: boolean
   /** Loads the provider, once for all its models. Rejects with `model_failed` if that fails. */
@@ -53,7 +59,7 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
         'model names a provider that is not configured; add it under providers, or name another one.',
       )
     const createError: Model['createError'] = (cause, options) =>
-      new ModelError(cause, { secrets: secretValues(sections[name], provider.config), ...options })
+      new ModelError(cause, { provider: name, secrets: secretValues(sections[name], provider.config), ...options })
     const model = async () => {
       try {
         const open = await loadProvider(name, provider)
@@ -63,7 +69,8 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
         throw createError(cause, { sentence })
       }
     }
-    return { ref, reasoning: entry?.reasoning ?? true, model, createError }
+    const firstTokenTimeoutMs = parseDuration(sections[name]?.firstTokenTimeout ?? defaultFirstTokenTimeout) ?? 0
+    return { ref, provider: name, firstTokenTimeoutMs, reasoning: entry?.reasoning ?? true, model, createError }
   }
 
   return {
@@ -86,7 +93,7 @@ function createProviderLoader(sections: Config['providers'], log: Log) {
   return (name: string, provider: Provider<never>): Promise<OpenModel> => {
     const known = loaded.get(name)
     if (known) return known
-    const { kind: _kind, ...settings } = sections[name] ?? {}
+    const settings = settingsOfProvider(sections[name])
     const loading = (provider as Provider).models(settings, { name, log: createExtensionLog(log, { provider: name }) })
     loaded.set(name, loading)
     loading.catch(() => loaded.delete(name))

@@ -5,22 +5,29 @@ import type { Agent } from './agents.ts'
 import type { ModelError } from './model-error.ts'
 
 type Retried = Pick<StoredRun, 'kind' | 'result'>
+type ErrorRecord = NonNullable<RunResult['error']>
+
+/** A run waits at least this long, even if its provider works again at once. */
+const minDelayMs = 1_000
 
 /** Returns undefined if the run is not tried again. The events of a heartbeat wait for the next heartbeat instead. */
 export function planRetry({ kind, result }: Retried, error: ModelError, policy: Agent['retry']): RunRetry | undefined {
   if (!error.isTransient || kind === 'heartbeat') return undefined
   const now = Date.now()
   const { since = now, count = 0 } = result.retry ?? {}
-  const notBefore = Math.ceil(now + computeDelayMs(count, error, policy))
+  const delayMs = computeDelayMs(count, error, policy)
+  const notBefore = Math.ceil(now + delayMs)
+  const earliestAt = Math.ceil(now + Math.min(delayMs, Math.max(error.retryAfterMs ?? 0, minDelayMs)))
   if (notBefore > since + policy.forSeconds * 1000) return undefined
   // An attempt without progress of its own keeps the progress of the one before.
   const progress = error.progress.length > 0 ? error.progress : result.progress
   return {
     notBefore,
+    provider: error.provider,
     aside: !policy.blockSession,
     result: {
       error: createErrorRecord(error),
-      retry: { since, count: count + 1, nextAt: notBefore },
+      retry: { since, count: count + 1, nextAt: notBefore, earliestAt },
       ...(progress && { progress }),
     },
   }
@@ -40,17 +47,13 @@ function computeDelayMs(
 }
 
 /** The error of a run that is not tried again. It says how often, and for how long, the run was tried. */
-export function createFinalError({ result: { retry } }: Retried, error: ModelError): NonNullable<RunResult['error']> {
-  const record = createErrorRecord(error)
-  if (!retry) return record
+export function withTries({ result: { retry } }: Pick<StoredRun, 'result'>, error: ErrorRecord): ErrorRecord {
+  if (!retry) return error
   const duration = formatDuration(Date.now() - retry.since)
-  return {
-    ...record,
-    message: `${record.message} The run was tried ${retry.count + 1} times in ${duration}.`,
-  }
+  return { ...error, message: `${error.message} The run was tried ${retry.count + 1} times in ${duration}.` }
 }
 
-const createErrorRecord = ({ code, message, detail }: ModelError): NonNullable<RunResult['error']> => ({
+export const createErrorRecord = ({ code, message, detail }: ModelError): ErrorRecord => ({
   type: code,
   message,
   detail,

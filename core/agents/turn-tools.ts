@@ -2,6 +2,7 @@
 import type * as Ai from 'ai'
 import { GatewayError } from '../errors.ts'
 import type { Json, Tool } from '../plugin.ts'
+import { describeBinaryContent } from './binary-content.ts'
 
 /** The maximum length of a result that a model reads, in characters of JSON. */
 export const maxResultLength = 100_000
@@ -27,10 +28,10 @@ export function createToolSet(
   return Object.fromEntries(entries)
 }
 
-/** Limits the result, and reduces an error to what an HTTP caller would read. */
+/** Describes binary content, limits the result, and reduces an error to what an HTTP caller would read. */
 async function createReadableResult(result: Promise<Json>): Promise<Json> {
   try {
-    return limitResult(await result)
+    return limitResult(describeBinaryContent(await result))
   } catch (error) {
     throw error instanceof GatewayError ? new Error(error.publicMessage) : error
   }

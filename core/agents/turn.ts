@@ -8,6 +8,7 @@ import { untilAborted } from '../tools/deadline.ts'
 import type { Invoke } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
 import { wellFormed } from '../well-formed.ts'
+import { limitSilence, type ModelCallObserver } from './model-silence.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { readReply, type Reply, UnfinishedReply } from './reply.ts'
 import { replaceToolErrors } from './tool-error-text.ts'
@@ -29,6 +30,8 @@ export interface TurnInput {
   /** What the tool policy looks at, apart from agent, session and model. */
   from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'initiators'>
   runId: string
+  /** Observes the calls of the model. */
+  modelCalls?: ModelCallObserver | undefined
   /** Ends the turn. It then rejects with the signal's reason immediately. */
   signal: AbortSignal
   /** Called with each part of the reply while the model writes it. */
@@ -102,7 +105,10 @@ async function callModel(
   }
   const reasoning = resolveReasoning(input.thinking, input.model)
   const { stream } = ai.streamText({
-    model: ai.wrapLanguageModel({ model, middleware: sendWellFormed }),
+    model: ai.wrapLanguageModel({
+      model,
+      middleware: [sendWellFormed, limitSilence(input.model.firstTokenTimeoutMs, input.modelCalls)],
+    }),
     instructions: input.system,
     messages: [...input.history, ...createOpeningMessages(input)] as unknown as ModelMessage[],
     tools: createToolSet(ai, tools(subject), call),

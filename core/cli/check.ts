@@ -1,8 +1,7 @@
-// The command `check`: prints what the plugins bring and `ok`, or all errors of the configuration.
+// The command `check`: prints what the plugins bring and `ok`, or all errors and warnings of the configuration.
 import { ConfigError, type ConfigProblem, describeProblem } from '../config/config-error.ts'
 import { readLocatedConfig } from '../config/file/read-located.ts'
-import { resolveConfig } from '../config/resolve.ts'
-import { findWarnings } from '../findings.ts'
+import { findWarnings, resolveWithWarnings } from '../findings.ts'
 import { type Extensions, loadExtensions, ownSource } from '../loader/registry.ts'
 import type { Extension } from '../plugin.ts'
 import { CommandError } from './command-error.ts'
@@ -30,6 +29,7 @@ export async function reportProblems(options: CheckOptions, report: (problem: Pr
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems) report({ severity: 'error', ...problem })
+    for (const warning of error.warnings) report({ severity: 'warning', ...warning })
     process.exitCode = 1
   }
 }
@@ -51,7 +51,7 @@ async function checkConfig({ config, strict = false }: CheckOptions, print: Prin
     // Reported first, because the sections of rejected extensions are unknown keys.
     for (const problem of extensions.problems) process.stderr.write(`${problem}\n`)
     for (const line of describePlugins(extensions)) print.line(line)
-    const warnings = await findWarnings(resolveConfig(document, extensions), { extensions })
+    const warnings = await findWarnings(await resolveWithWarnings(document, extensions), { extensions })
     for (const warning of warnings) print.warning(warning)
     const count = warnings.length
     if (extensions.problems.length > 0) throw new CommandError('A plugin cannot be used; see above.')

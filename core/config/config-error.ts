@@ -29,19 +29,24 @@ export interface ConfigProblem {
 }
 
 /**
- * The message is one sentence about the file as a whole, or a headline and one line per problem, in the order of the
- * file.
+ * The message is one sentence about the file as a whole, or a headline and one line per problem and per warning, in the
+ * order of the file.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly file: string
   readonly problems: readonly ConfigProblem[]
+  /** Warnings about what is valid. */
+  readonly warnings: readonly ConfigProblem[]
 
-  constructor(file: string, problems: readonly ConfigProblem[]) {
+  constructor(file: string, problems: readonly ConfigProblem[], warnings: readonly ConfigProblem[] = []) {
     const inOrder = problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
-    super(describeFile(file, inOrder) ?? [headlineOf(file, inOrder), ...inOrder.map(describeProblem)].join('\n  '))
+    const text =
+      describeFile(file, inOrder) ?? [headlineOf(file, inOrder), ...inOrder.map(describeProblem)].join('\n  ')
+    super([text, ...warnings.map((warning) => `warning: ${describeProblem(warning)}`)].join('\n'))
     this.file = file
     this.problems = inOrder
+    this.warnings = warnings
   }
 }
 

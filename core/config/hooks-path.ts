@@ -16,11 +16,18 @@ export const reservedPaths = [
 ] as const
 
 /** Adds a leading slash and removes trailing ones: `hooks/` → `/hooks`. Only slashes become `/`. */
-export const normalizeHooksPath = (path: string): string => `/${path.trim().replace(/^\/+|\/+$/g, '')}`
+export const normalizeHooksPath = (path: string): string => `/${trimSlashes(path.trim())}`
 
 /** Removes surrounding slashes: `/github/push/` and `github/push` are the same name. */
-export const normalizeHookName = (name: string): string =>
-  /^[\s/]|[\s/]$/.test(name) ? name.trim().replace(/^\/+|\/+$/g, '') : name
+export const normalizeHookName = (name: string): string => trimSlashes(name.trim())
+
+/** Not a regular expression, which would take quadratic time for many slashes inside the text. */
+export function trimSlashes(text: string): string {
+  let [start, end] = [0, text.length]
+  while (text[start] === '/') start++
+  while (end > start && text[end - 1] === '/') end--
+  return text.slice(start, end)
+}
 
 /**
  * Whether a text can be the name of a hook. Empty segments, dot segments and white space are not allowed: otherwise a

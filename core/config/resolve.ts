@@ -1,5 +1,6 @@
 // Checks a document and resolves it to a configuration, or reports all of its problems.
 import { dotted, type JsonSchema, listProblems, type Problem, unknownKey } from '../typebox.ts'
+import { normalizeSections } from './channels/ids.ts'
 import { nameSections } from './channels/sections.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
@@ -30,6 +31,16 @@ type PlacedFinding = Finding & { line?: number }
 
 /** Checks a document against the schemas of the loaded extensions. @throws {ConfigError} with all problems. */
 export function resolveConfig(written: ConfigDocument, extensions: ConfigurableExtensions): ResolvedConfig {
+  const { problems, resolved } = examineConfig(written, extensions)
+  if (problems.length > 0) throw new ConfigError(written.file, problems)
+  return resolved
+}
+
+/** Returns all problems of a document, and the configuration without the invalid values. */
+export function examineConfig(
+  written: ConfigDocument,
+  extensions: ConfigurableExtensions,
+): { problems: ConfigProblem[]; resolved: ResolvedConfig } {
   const { file, dir, env } = written
   const { named: document, asWritten } = nameSections(written, extensions.channels)
   const place: ResolvedConfig['place'] = (findings) => placeInFile(findings, { document: written, asWritten })
@@ -40,13 +51,20 @@ export function resolveConfig(written: ConfigDocument, extensions: ConfigurableE
   const config = fillDefaults(schema, without(filled, schemaProblems)) as Config
   const findings = checkRules({ config, extensions, env, dir })
   const valueProblems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...schemaProblems]
-  const problems = [
-    ...firstOfEachKey(valueProblems),
-    ...findings.filter((finding) => !finding.warning && !valueProblems.some((one) => isSameKey(one, finding))),
-  ]
-  if (problems.length > 0) throw new ConfigError(file, place(problems))
-  const warnings = place([...findings, ...readableSecretWarnings(document, config, schema)])
-  return { config: resolvePaths(normalized(config), schema, dir), schema, file, dir, warnings, place }
+  const ofValidKeys = [...findings, ...readableSecretWarnings(document, config, schema)].filter(
+    (finding) => !valueProblems.some((one) => isSameKey(one, finding)),
+  )
+  const problems = place([...firstOfEachKey(valueProblems), ...ofValidKeys.filter(({ warning }) => !warning)])
+  const warnings = place(ofValidKeys.filter(({ warning }) => warning))
+  const resolved = {
+    config: resolvePaths(normalized(config, extensions), schema, dir),
+    schema,
+    file,
+    dir,
+    warnings,
+    place,
+  }
+  return { problems, resolved }
 }
 
 function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
@@ -143,8 +161,12 @@ function readableSecretWarnings(
 const hasPassword = (url: string): boolean => /\/\/[^/@]*:[^/]*@|[?&]password=/.test(url)
 
 /** Normalizes values that can be written in several ways. */
-function normalized(config: Config): Config {
+function normalized(config: Config, { channels }: Pick<ConfigurableExtensions, 'channels'>): Config {
   const { token, ...hooks } = config.hooks
   const path = normalizeHooksPath(hooks.path)
-  return { ...config, hooks: token === undefined ? { ...hooks, path } : { ...hooks, path, token: token.trim() } }
+  return {
+    ...config,
+    hooks: token === undefined ? { ...hooks, path } : { ...hooks, path, token: token.trim() },
+    channels: normalizeSections(config.channels, channels),
+  }
 }

@@ -58,6 +58,12 @@ function placeOf(text: string, at: number): string {
   return text.includes('\n') ? `line ${lines.length}, ${column}` : column
 }
 
+/** Returns a function that tells whether any placeholder of the text is empty. */
+export function compileHasEmpty(text: string): (scope: TemplateScope) => boolean {
+  const expressions = parseLines(text).flatMap(({ parts }) => parts.filter((part) => typeof part !== 'string'))
+  return (scope) => expressions.some((expression) => isEmpty(expression(scope)))
+}
+
 /** Whether the text contains an expression. */
 export const isTemplate = (text: string): boolean => text.includes('{{')
 

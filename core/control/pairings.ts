@@ -1,15 +1,17 @@
 // The endpoints of pairing: list the senders that wait for approval or have it, approve one, and withdraw an approval.
-import { channelName, type NamedChannels } from '../config/channels/names.ts'
+import { normalizeId } from '../config/channels/ids.ts'
+import { channelName } from '../config/channels/names.ts'
 import type { Config } from '../config/schema.ts'
 import type { AccountRef, Pairing, PairingItem as StoredItem } from '../delivery/inbound/pairing.ts'
 import { failures } from '../http/failure.ts'
+import type { Channel } from '../plugin.ts'
 import { notBlank, Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, Time } from './lists.ts'
 
 interface PairingsDeps {
   config: Pick<Config, 'channels'>
-  extensions: { channels: NamedChannels }
+  extensions: { channels: ReadonlyMap<string, Pick<Channel<never>, 'aliases' | 'normalizeId'>> }
   pairing: Pairing
 }
 
@@ -48,7 +50,9 @@ export function pairingEndpoints({ config, extensions, pairing }: PairingsDeps):
         response: { 200: Type.Object({ ok: Type.Literal(true) }), ...failures(400, 404) },
       },
       handle: async ({ body: { channel, accountId = 'default', sender } }) => {
-        await pairing.revoke({ channel: channelName(extensions.channels, channel), accountId }, sender)
+        const name = channelName(extensions.channels, channel)
+        const id = normalizeId(extensions.channels.get(name), sender)
+        await pairing.revoke({ channel: name, accountId }, id)
         return { ok: true }
       },
     }),

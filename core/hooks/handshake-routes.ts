@@ -23,20 +23,34 @@ interface HandshakeDeps {
 export const sendServiceReply = (reply: FastifyReply, { contentType, body }: ServiceReply): FastifyReply =>
   reply.type(contentType).serializer(String).send(body)
 
-/** Registers the routes for the verification requests that a hook answers by GET and HEAD. */
+/**
+ * Registers the routes for the verification requests that a hook answers by GET and HEAD, also at its name with a
+ * trailing slash.
+ */
 export function registerHandshakes(app: FastifyInstance, hook: Hook, deps: HandshakeDeps): void {
+  registerHandshakesAt(`/${hook.name}`, app, { hook, deps })
+  registerHandshakesAt(`/${hook.name}/`, app, { hook, deps, hide: true })
+}
+
+interface HandshakeRoutes {
+  hook: Hook
+  deps: HandshakeDeps
+  hide?: boolean
+}
+
+function registerHandshakesAt(path: string, app: FastifyInstance, { hook, deps, hide = false }: HandshakeRoutes): void {
   const { name, hookRoute } = hook
   const verifiers = hookRoute.verifiers.map(({ verifier }) => verifier)
   // Before GET, for which Fastify would add its own HEAD.
   if (verifiers.some(({ echo }) => echo?.head))
-    app.head(`/${name}`, { schema: headSchema(name) }, async (request, reply) => {
+    app.head(path, { schema: { ...headSchema(name), hide } }, async (request, reply) => {
       logEcho(deps.log, { hook: name, reqId: request.id })
       return reply.send()
     })
   const parameter = verifiers.find(({ echo }) => echo?.query !== undefined)?.echo?.query
   const challenged = verifiers.find(({ answerChallenge }) => answerChallenge !== undefined)
   if (parameter === undefined && !challenged) return
-  app.get(`/${name}`, { schema: challengeSchema(name, parameter) }, async (request, reply) => {
+  app.get(path, { schema: { ...challengeSchema(name, parameter), hide } }, async (request, reply) => {
     const [, text = ''] = (request.raw.url ?? '').split(/\?(.*)/s)
     const query = new URLSearchParams(text)
     if (parameter === undefined || (challenged && !query.has(parameter)))

@@ -12,7 +12,10 @@ export interface MappedFields extends ActionOverrides {
   operatorKey?: string | undefined
 }
 
-export type Action = { action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }
+export type Action = ({ action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }) & {
+  /** What the sender is told although the action is accepted. */
+  warning?: string
+}
 
 /** Throws `invalid_request` where the same fields in a request body would be rejected. */
 export type ReadAction = (fields: MappedFields) => Action
@@ -77,16 +80,25 @@ export function planActions(planner: Planner, actions: readonly Action[], source
   const plans = actions.map((action) =>
     action.action === 'wake' ? planner.planWake(action.body, source) : planner.planAgent(action.body, source),
   )
+  const warnings = [
+    ...new Set([
+      ...plans.flatMap(({ reply }) => warningsOf(reply)),
+      ...actions.flatMap(({ warning }) => warning ?? []),
+    ]),
+  ]
+  const noted = warnings.length > 0 && { warnings }
   const [first] = plans
-  if (plans.length === 1 && first) return first
+  if (plans.length === 1 && first) return { ...first, reply: { ...first.reply, ...noted } }
   const events = plans.flatMap(({ work }) => work.events ?? [])
   const runs = plans.flatMap(({ work }) => work.runs ?? [])
-  const warnings = [...new Set(plans.flatMap(({ reply }) => ('warnings' in reply ? reply.warnings : undefined) ?? []))]
   const reply: SeveralReply = {
     ok: true,
     ...(runs.length > 0 && { runIds: runs.map(({ id }) => id) }),
     ...(events.length > 0 && { eventIds: events.map(({ id }) => id) }),
-    ...(warnings.length > 0 && { warnings }),
+    ...noted,
   }
   return { work: { ...(events.length > 0 && { events }), ...(runs.length > 0 && { runs }) }, reply }
 }
+
+const warningsOf = (reply: object): readonly string[] =>
+  ('warnings' in reply ? (reply.warnings as readonly string[] | undefined) : undefined) ?? []

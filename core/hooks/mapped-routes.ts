@@ -23,6 +23,7 @@ import type { Mapping } from './mapping.ts'
 import type { HookRoute, Mappings } from './mappings.ts'
 import type { Exchange, RouteContext } from './route-context.ts'
 import { AgentHeaders, MappedReply } from './schemas.ts'
+import { trimSlashes } from '../config/hooks-path.ts'
 import { visibleHeaders } from '../config/secret-names.ts'
 
 interface MappedRoutesDeps {
@@ -81,7 +82,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
   function resolveHook({ params, url }: FastifyRequest): Hook {
     const { '*': decoded } = params as { '*': string }
     // The router also decodes an encoded slash, but only a plain slash separates segments.
-    const name = /^[^?#]*%2f/i.test(url) ? '' : decoded
+    const name = /^[^?#]*%2f/i.test(url) ? '' : trimSlashes(decoded)
     return { name, hookRoute: mappings.routeFor(name) }
   }
 }

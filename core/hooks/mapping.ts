@@ -1,6 +1,6 @@
 // One mapping: turns a request into actions with templates, a transform or a preset.
 import { type ActionField, actionFields, isTemplateField, type TemplateField, templateKeys } from '../action.ts'
-import { compilePath, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
+import { compileHasEmpty, compilePath, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
 import type { MappingConfig } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import { isInputError } from '../input-error.ts'
@@ -11,7 +11,7 @@ import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRun, SkippedBy } from '../store/store.ts'
 import type { JsonSchema } from '../typebox.ts'
 import { type Action, defined, type MappedFields, type ReadAction } from './mapped-action.ts'
-import { compileConditions, compileSkip, type Matches } from './conditions.ts'
+import { compileConditions, compileItemSkip, compileSkip, type Matches } from './conditions.ts'
 import { createFieldParser, type MappedRequest } from './mapped-request.ts'
 import { createPayloadReader, type PresetPayload } from './preset-payload.ts'
 import { type CheckRate, createRateLimit } from './rate-limit.ts'
@@ -96,6 +96,8 @@ export function createMapping(
   const matches = compileConditions(config.match ?? {})
   const read = createFieldParser(config.jsonFields)
   const findSkip = compileSkip(config.skip)
+  const findItemSkip = compileItemSkip(config.skip)
+  const lacksId = compileHasEmpty(config.sessionKey ?? '')
   const idOf = (request: MappedRequest): string | RepeatKey | undefined =>
     notBlankOf(idTemplate?.(request)) ?? preset?.deliveryId(request)
 
@@ -122,15 +124,26 @@ export function createMapping(
       // Code may cut a surrogate pair in half; templates over a well-formed payload cannot.
       const overrides = wellFormed(result)
       if (overrides === null) return { actions: [] }
-      const resolved = scopesOf(request).flatMap((scope) =>
-        combine(fieldsOf?.(scope) ?? {}, overrides, settingsOf?.(scope)),
-      )
+      const scopes = scopesOf(request)
+      const wanted = findItemSkip ? scopes.filter((scope) => findItemSkip(scope) === undefined) : scopes
+      const [first] = scopes
+      if (wanted.length === 0 && first && findItemSkip)
+        return { actions: [], skippedBy: { mapping: id, rule: findItemSkip(first) ?? 0 } }
+      const resolved = wanted.flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, overrides, settingsOf?.(scope)))
+      const isVague = wanted.some(lacksId)
+      if (isVague) log.warn({ mapping: id }, 'a placeholder of the session key is empty')
       const ownId = resolved.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
-      return { actions: resolved.map((fields) => readAction(fields)), providerId: ownId ?? idOf(request) }
+      const actions = resolved.map((fields) => withWarning(readAction(fields), isVague && emptySessionKey(id)))
+      return { actions, providerId: ownId ?? idOf(request) }
     },
     idInBody: (request) => idOf({ ...read(request), headers: {}, query: {} }),
   }
 }
+
+const withWarning = (action: Action, warning: string | false): Action => (warning ? { ...action, warning } : action)
+
+const emptySessionKey = (id: string): string =>
+  `A placeholder of the session key of the mapping "${id}" is empty, so that unrelated requests may share a session.`
 
 /** A form whose JSON cannot be read meets no conditions, so that a later mapping may match. */
 function holds(matches: Matches, read: () => MappedRequest): boolean {

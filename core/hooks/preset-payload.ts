@@ -1,6 +1,6 @@
 // Reads the payload of a preset by its schema. A required field that does not fit refuses the payload; an optional one
 // never does, because an alert must not get lost over a field that is only shown.
-import { compileCheck, firstProblem, type JsonSchema, listProblems } from '../typebox.ts'
+import { compileCheck, compileInterpreted, firstProblem, type JsonSchema } from '../typebox.ts'
 
 export interface PresetPayload {
   /** Fits the schema if there is no `problem`. */
@@ -27,7 +27,7 @@ type Schema = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const fits = (schema: JsonSchema, value: unknown): boolean => listProblems(schema, value).length === 0
+const fits = (schema: JsonSchema, value: unknown): boolean => compileInterpreted(schema).fits(value)
 
 /** What does not fit even after this is returned as it is. */
 function fit(schema: JsonSchema, value: unknown): unknown {

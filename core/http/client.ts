@@ -82,11 +82,11 @@ const familyOf = (address: string) => (address.includes(':') ? 'ipv6' : 'ipv4')
 /** Removes port, brackets and zone, and converts an IPv4-mapped IPv6 address to IPv4. Undefined: not an address. */
 function normalizeAddress(text: string): string | undefined {
   if (isIP(text) === 4) return text
-  const bare = text
+  const [bare = ''] = text
     .trim()
     .replace(/^\[([^\]]*)\](?::\d+)?$/, '$1')
     .replace(/^([\d.]+):\d+$/, '$1')
-    .replace(/%.*$/, '')
+    .split('%', 1)
   if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : undefined
   const groups = parseGroups(bare)
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff)

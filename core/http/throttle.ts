@@ -19,8 +19,8 @@ export interface Throttle {
   lockoutSeconds(key: string): number
   /** Counts a failure. The one that reaches `maxAttempts` within the window locks the client out. */
   recordFailure(key: string): void
-  /** Deletes the client's failures and its lockout. Returns false when there were none. */
-  clear(key: string): boolean
+  /** Deletes the client's failures and its lockout. */
+  clear(key: string): void
   /** Returns true when no failures and no lockouts are recorded. */
   isEmpty(): boolean
 }
@@ -54,9 +54,9 @@ export function createThrottle({
     else lockedUntil.set(key, time + lockoutMs)
   }
 
-  function clear(key: string): boolean {
-    const hadFailures = failures.delete(key)
-    return lockedUntil.delete(key) || hadFailures
+  function clear(key: string): void {
+    failures.delete(key)
+    lockedUntil.delete(key)
   }
 
   return { lockoutSeconds, recordFailure, clear, isEmpty: () => failures.isEmpty() && lockedUntil.isEmpty() }

@@ -8,6 +8,7 @@ const Text = Maybe(Type.String())
 /** Labels or annotations. Their values are texts; numbers and truth values are shown, too. */
 export const Labels = Maybe(Type.Record(Type.String(), Type.Unknown()))
 
+/** One alert. All of its fields may be missing. */
 export const Alert = Type.Object({
   status: Text,
   labels: Labels,
@@ -20,6 +21,7 @@ export const Alert = Type.Object({
   dashboardURL: Text,
   panelURL: Text,
 })
+/** One alert. All of its fields may be missing. */
 export type Alert = Static<typeof Alert>
 
 const mostAlerts = 20
@@ -41,9 +43,9 @@ export function countAlerts(alerts: readonly Alert[]): string {
 }
 
 /**
- * Lists alerts, those that fire first: one line for each of the first 20, and below it its annotations and links, as far
- * as they fit in 6000 characters together. The last lines say what is left out. `unsent` is how many alerts the service
- * itself has left out.
+ * Lists alerts, those that fire first: one line for each of the first 20, and below it its annotations and links, as
+ * far as they fit in 6000 characters together. The last lines say what is left out. `unsent` is how many alerts the
+ * service itself has left out.
  */
 export function listAlerts(alerts: readonly Alert[], unsent = 0): string {
   const sorted = [...alerts.filter((alert) => !isResolved(alert)), ...alerts.filter(isResolved)]

@@ -6,3 +6,6 @@ export { exactId, exactNumber, type FieldFormat, listAnswers, listFields, valueT
 export { plain, refName, shortHash } from './git.ts'
 export { entryOf, Maybe } from './payload.ts'
 export { clip, line, lines, quote, words } from './text.ts'
+export { phoneNumber } from './phone-number.ts'
+export { readBytes } from './read-bytes.ts'
+export { createTokenVerifier, type RefusedToken, type SignedToken, type TokenRules } from './signed-token.ts'

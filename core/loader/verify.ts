@@ -1,6 +1,6 @@
 // Checks the declaration of an extension, and describes in one sentence what is wrong and how to fix it.
 import { actionFields } from '../action.ts'
-import { gatewayKeysOfChannel } from '../config/schema/extensions.ts'
+import { gatewayKeysOfChannel, gatewayKeysOfProvider } from '../config/schema/extensions.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
 import { firstLineOf } from '../errors.ts'
@@ -23,7 +23,7 @@ const needs: Record<Kind, Record<string, Need>> = {
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
   channel: { names: ['last', 'none'], settings: [...gatewayKeysOfChannel] },
   toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects', 'channels'], settings: [] },
-  provider: { names: [], settings: ['kind'] },
+  provider: { names: [], settings: [...gatewayKeysOfProvider] },
   preset: {
     names: [...actionFields.action.enum, ...Object.keys(HooksSection.properties)],
     settings: Object.keys(Mapping.properties),
@@ -159,7 +159,9 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
 
 function* channelFaults(channel: Fields, compile: boolean): Generator<string | undefined> {
   yield limitsFault(channel['limits'] as Fields)
-  for (const field of ['login', 'logout', 'packages'])
+  for (const field of ['sender', 'group'])
+    if (channel[field] !== undefined) yield fieldFault(field, 'schema', { value: channel[field], compile })
+  for (const field of ['login', 'logout', 'normalizeId', 'packages'])
     if (channel[field] !== undefined) yield fieldFault(field, 'function', { value: channel[field], compile })
 }
 
@@ -182,7 +184,7 @@ function limitsFault(limits: Fields): string | undefined {
 const limitChoices: Readonly<Record<string, readonly (string | undefined)[]>> = {
   idempotency: ['native', 'reconcile', 'none'],
   unit: [undefined, 'utf16', 'codepoints', 'bytes'],
-  format: [undefined, 'markdown', 'html', 'whatsapp', 'plain'],
+  format: [undefined, 'markdown', 'html', 'whatsapp', 'plain', 'ranges'],
 }
 
 /** @returns what is wrong with one tool, also with a tool that a toolset opens later */

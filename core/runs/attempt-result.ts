@@ -1,6 +1,6 @@
 // How an attempt at a run ends: with a result to store, with a retry, or stopped.
 import { ModelError } from '../agents/model-error.ts'
-import { createFinalError } from '../agents/retry.ts'
+import { createErrorRecord, withTries } from '../agents/retry.ts'
 import { describeError, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import type { RunResult } from '../store/run-spec.ts'
@@ -56,7 +56,7 @@ export function resolveErrorResult(error: unknown, { run, timeoutSeconds, log }:
   if (error instanceof Stopped) {
     if (error.reason === 'timed_out') {
       const message = `The run was stopped after ${timeoutSeconds} seconds.`
-      return createErrorResult('timed_out', { type: 'timed_out', message })
+      return createErrorResult('timed_out', withTries(run, { type: 'timed_out', message }))
     }
     if (error.reason === 'cancelled') return createCancelledResult()
     throw error
@@ -67,6 +67,8 @@ export function resolveErrorResult(error: unknown, { run, timeoutSeconds, log }:
     return createErrorResult('failed', { type: 'internal_error', message })
   }
   const record =
-    error instanceof ModelError ? createFinalError(run, error) : { type: error.code, message: error.message }
+    error instanceof ModelError
+      ? withTries(run, createErrorRecord(error))
+      : { type: error.code, message: error.message }
   return { ...createErrorResult('failed', record), cause: error.message }
 }

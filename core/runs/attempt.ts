@@ -5,6 +5,7 @@ import { ModelError } from '../agents/model-error.ts'
 import type { Models } from '../agents/models.ts'
 import type { ReplyStreams } from '../agents/reply-stream.ts'
 import { planRetry } from '../agents/retry.ts'
+import { createTimeLimit, type TimeLimit } from '../agents/time-limit.ts'
 import type { RunTurn, TurnResult } from '../agents/turn.ts'
 import { planTurn, resolveRunModel, type TurnPlan } from '../agents/turn-plan.ts'
 import type { Config } from '../config/schema.ts'
@@ -35,6 +36,8 @@ interface AttemptDeps {
   policy: Pick<Policy, 'listed'>
   runTurn: RunTurn
   replyStreams: Pick<ReplyStreams, 'getListener'>
+  /** Called with the provider whenever a model has answered. */
+  onModelAnswer(provider: string): void
   /** Removes secrets from a text. */
   redact(text: string): string
   log: Log
@@ -67,12 +70,12 @@ async function attemptRun(
   const agent = deps.agents.get(run.agentId)
   const timeoutSeconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
   const toolErrors = createToolErrors(run, deps.redact)
-  let deadline: NodeJS.Timeout | undefined
+  const limit = createTimeLimit(timeoutSeconds * 1000, () => stop.abort(new Stopped('timed_out')))
   try {
     const context = await readTurnContext(deps, run, stop.signal)
     // The time limit starts here, so that an unavailable store does not use up the run's time.
-    deadline = setTimeout(() => stop.abort(new Stopped('timed_out')), timeoutSeconds * 1000)
-    const done = await executeTurn(deps, { run, agent, context, toolErrors, signal: stop.signal })
+    limit.start()
+    const done = await executeTurn(deps, { run, agent, context, toolErrors, limit, signal: stop.signal })
     return { ...done, result: { ...done.result, ...toolErrors.result() } }
   } catch (error) {
     const reason = stop.signal.aborted ? stop.signal.reason : error
@@ -81,10 +84,11 @@ async function attemptRun(
       logRetry(log, run, retry)
       return { retry }
     }
-    const failed = resolveErrorResult(reason, { run, timeoutSeconds, log })
+    const isOutOfTime = reason instanceof ModelError && limit.isReached()
+    const failed = resolveErrorResult(isOutOfTime ? new Stopped('timed_out') : reason, { run, timeoutSeconds, log })
     return { ...failed, result: { ...failed.result, ...findModel(models, run, agent), ...toolErrors.result() } }
   } finally {
-    clearTimeout(deadline)
+    limit.close()
   }
 }
 
@@ -102,12 +106,13 @@ interface TurnToExecute {
   agent: Agent
   context: TurnContext
   toolErrors: ToolErrors
+  limit: TimeLimit
   signal: AbortSignal
 }
 
 async function executeTurn(
   deps: AttemptDeps,
-  { run, agent, context, toolErrors, signal }: TurnToExecute,
+  { run, agent, context, toolErrors, limit, signal }: TurnToExecute,
 ): Promise<AttemptResult> {
   const { store, runTurn, replyStreams, log } = deps
   const { events, history, exposure } = context
@@ -124,6 +129,13 @@ async function executeTurn(
     history,
     runId: run.id,
     signal,
+    modelCalls: {
+      ...limit.modelCalls,
+      answered: () => {
+        limit.modelCalls.answered()
+        deps.onModelAnswer(plan.model.provider)
+      },
+    },
     progress: run.result.progress,
     onDelta: replyStreams.getListener(run.id),
     onToolError: toolErrors.add,

@@ -1,7 +1,7 @@
 // Shows what a run would come to if it began now: what the model would read, which tools it could use, where its reply
 // would go.
 import type { Recipients } from '../delivery/recipient.ts'
-import { limitCharacters } from '../store/operations/events.ts'
+import { limitCharacters } from '../store/store.ts'
 import type { NewEvent, NewRun, Store } from '../store/store.ts'
 import type { Policy } from '../tools/policy.ts'
 import type { RuleOfTwo } from '../tools/rule-of-two.ts'

@@ -11,6 +11,7 @@ import { createCompletion } from './queue/completion.ts'
 import { createSharedRuns } from './queue/shared-runs.ts'
 import { createLeaseUpkeep } from './queue/leases.ts'
 import type { Outcome } from './outcome.ts'
+import { createProviderRecovery } from './queue/provider-recovery.ts'
 import { createQueueLimit, type QueueLimit } from './queue/queue-limit.ts'
 import { createRunClaims } from './queue/claims.ts'
 import { createWaiters } from './queue/waiters.ts'
@@ -27,6 +28,8 @@ export interface Runs {
   cancel(id: string): Promise<boolean>
   /** Repeats a failed run. Returns the new run's id, or undefined if the run did not fail or was retried already. */
   retry(id: string): Promise<string | undefined>
+  /** Lets some of the runs that wait for this provider be tried soon, because one of its models has answered. */
+  resumeProvider(provider: string): void
   /** Looks for runs to start, because some may be waiting. */
   notify(): void
   /** Starts the regular work, and recovers the runs that an earlier process left behind. */
@@ -84,6 +87,7 @@ export function createRuns(deps: RunsDeps): Runs {
     onRetry: async (run, retry) => {
       if (!(await completion.postpone(run, retry))) return
       queue.add(1)
+      providers.failed()
       claims.notifyRetries()
     },
     onSettled: () => claims.notify(),
@@ -92,6 +96,7 @@ export function createRuns(deps: RunsDeps): Runs {
     log,
   })
   const claims = createRunClaims({ store, owner, active, queue, maxConcurrent, isShared, leaseMs, retryMs, log })
+  const providers = createProviderRecovery({ store, onAdvanced: claims.notifyRetries })
   const upkeep = createLeaseUpkeep({
     store,
     active,
@@ -146,6 +151,7 @@ export function createRuns(deps: RunsDeps): Runs {
       claims.notify()
       return newId
     },
+    resumeProvider: providers.answered,
     notify: claims.notify,
     resume: async () => {
       await queue.recount()

@@ -1,6 +1,7 @@
 // Builds the execution of runs: attempts, outcomes, the heartbeat, and runs from channel messages.
 import { createTurn } from '../agents/turn.ts'
-import { createAttachments, maxAttachmentBytes } from '../delivery/inbound/attachments.ts'
+import { createAttachments } from '../delivery/inbound/attachments.ts'
+import { maxAttachmentBytes } from '../delivery/inbound/downloads.ts'
 import { createChatCommands } from '../delivery/inbound/chat-commands.ts'
 import { createInbound, type Receive } from '../delivery/inbound/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
@@ -34,6 +35,7 @@ export function buildRuns(
     policy,
     runTurn,
     replyStreams,
+    onModelAnswer: runs.resumeProvider,
     redact: services.redact,
     log,
   })
@@ -66,6 +68,7 @@ function buildInbound(
     attachments: createAttachments({
       saveFile: (agentId, path, data) =>
         createWorkspace(agents.get(agentId).workspace, maxAttachmentBytes).write(path, data),
+      downloads: delivery.downloads,
       log,
     }),
     commands: createChatCommands({ store, cancelRun: runs.cancel, createId }),

@@ -3,7 +3,8 @@ import { describeError } from '../errors.ts'
 import type { Log } from '../plugin.ts'
 import type { Events, Wake } from '../sessions/events.ts'
 import type { CreateLease, HeldLease } from '../store/held-lease.ts'
-import type { Replicas } from '../store/replicas.ts'
+import { catchUp, type Replicas, type Topic } from '../store/replicas.ts'
+import { Type } from '../typebox.ts'
 import type { Leadership } from './heartbeat.ts'
 
 interface LeadershipDeps {
@@ -14,6 +15,11 @@ interface LeadershipDeps {
   isShared: boolean
   log: Log
 }
+
+const wakeTopic = {
+  name: 'wake',
+  item: Type.Object({ sessionKey: Type.String(), agentId: Type.Optional(Type.String()) }),
+} satisfies Topic
 
 export function createLeadership({
   events,
@@ -34,12 +40,12 @@ export function createLeadership({
     isShared,
     isHeld: lease.isHeld,
     forwardWake: ({ sessionKey, agentId }: Wake) =>
-      replicas.publish('wake', { sessionKey, ...(agentId !== undefined && { agentId }) }),
+      replicas.publish(wakeTopic, { sessionKey, ...(agentId !== undefined && { agentId }) }),
     start: () => {
-      replicas.subscribe('wake', (wake) => {
-        if (lease.isHeld()) events.wake(wake as unknown as Wake)
+      replicas.subscribe(wakeTopic, (wake) => {
+        if (lease.isHeld()) events.wake(wake)
       })
-      replicas.subscribe('catch-up', requestWaitingWakes)
+      replicas.subscribe(catchUp, requestWaitingWakes)
       lease.start()
     },
     close: lease.close,

@@ -18,7 +18,7 @@ export function agentSessionKey(agentId: string, key: string): string {
 
 const maxKeyLength = 512
 
-/** Throws `invalid_request` if a caller's key is more than one short line: keys are shown in lists, logs and prompts. */
+/** Throws `invalid_request` if the key is more than one short line. Keys are shown in lists, logs and prompts. */
 export function checkSessionKey(requested: string): void {
   const key = requested.trim()
   if (hasHiddenCharacters(key))

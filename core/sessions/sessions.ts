@@ -1,6 +1,6 @@
 // The view of sessions that tools get: lists, status and history.
 import type { SessionStatus, SessionSummary, SessionsView } from '../plugin.ts'
-import { agentOfKey } from '../store/operations/session-list.ts'
+import { agentOfKey } from '../store/store.ts'
 import type { Store, StoredSession } from '../store/store.ts'
 import { readTranscript, viewTranscript } from './transcript.ts'
 

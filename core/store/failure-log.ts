@@ -1,7 +1,7 @@
 // Logs when reading or writing the store breaks and when it recovers.
 import type { Log } from '../plugin.ts'
 import type { FailureCode, GroupOutcome } from './group-commit.ts'
-import { type StoreCall, isWrite } from './operations/operations.ts'
+import { type StoreCall, isWrite } from './operations.ts'
 
 const messages = {
   write: { failed: 'the store cannot be written', recovered: 'the store can be written again' },

@@ -1,6 +1,8 @@
-// Group commit: collects calls into groups, sends each group to the engine, and settles every call with its own answer.
+// Group commit: collects calls into groups, sends each group to the engine, settles every call with its own answer, and
+// publishes those that were committed.
 import { GatewayError } from '../errors.ts'
-import type { StoreCall } from './operations/operations.ts'
+import type { CommittedCall, Commits } from './commits/commits.ts'
+import type { StoreCall } from './operations.ts'
 
 export type FailureCode = 'internal_error' | 'store_unavailable' | 'store_damaged'
 
@@ -51,6 +53,7 @@ export interface GroupCommit {
 
 interface PendingCall {
   call: StoreCall
+  calledAt: number
   characters: number
   /** When the call is given up, in monotonic milliseconds. Infinity: never. */
   deadline: number
@@ -63,9 +66,14 @@ interface SentGroup {
   done: Promise<void>
 }
 
+interface GroupCommitOptions {
+  commits?: Pick<Commits, 'publish'>
+  limits?: Limits
+}
+
 export function createGroupCommit(
   commit: (calls: readonly StoreCall[]) => Promise<GroupOutcome>,
-  limits: Limits = defaultLimits,
+  { commits, limits = defaultLimits }: GroupCommitOptions = {},
 ): GroupCommit {
   let collected: PendingCall[] = []
   /**
@@ -84,7 +92,7 @@ export function createGroupCommit(
     unanswered++
     characters += size
     return new Promise((resolve, reject) => {
-      collected.push({ call, characters: size, deadline, resolve, reject })
+      collected.push({ call, calledAt: performance.now(), characters: size, deadline, resolve, reject })
       if (collected.length >= limits.groupSize) send()
       else sendSoon()
     })
@@ -108,7 +116,7 @@ export function createGroupCommit(
   }
 
   async function commitGroup(group: readonly PendingCall[]): Promise<void> {
-    settleGroup(group, await commit(group.map(({ call }) => call)).catch(asOutcome))
+    settleGroup(group, await commit(group.map(({ call }) => call)).catch(asOutcome), commits)
     unanswered -= group.length
     for (const { characters: size } of group) characters -= size
   }
@@ -140,15 +148,26 @@ export function createGroupCommit(
   }
 }
 
-function settleGroup(group: readonly PendingCall[], outcome: GroupOutcome): void {
-  for (const [index, { resolve, reject }] of group.entries()) {
+function settleGroup(
+  group: readonly PendingCall[],
+  outcome: GroupOutcome,
+  commits: GroupCommitOptions['commits'],
+): void {
+  const now = performance.now()
+  for (const [index, { call, calledAt, resolve, reject }] of group.entries()) {
     if ('unavailable' in outcome) {
       reject(unavailable(outcome.unavailable))
       continue
     }
     const failure = outcome.failures.get(index)
-    if (failure) reject(toError(failure))
-    else resolve(outcome.results[index])
+    if (failure) {
+      reject(toError(failure))
+      continue
+    }
+    const result = outcome.results[index]
+    const [name, args] = call
+    commits?.publish({ name, args, result, ms: now - calledAt } as CommittedCall)
+    resolve(result)
   }
 }
 

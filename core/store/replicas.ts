@@ -1,18 +1,24 @@
 // Messages between the gateways that share a store. They are hints and are not stored: a gateway that has no connection
 // at the moment misses them, so whoever depends on one also asks the store now and then.
-import type { Json } from '../plugin.ts'
+import { type Static, type TSchema, Type } from '../typebox.ts'
+
+/** What messages are about. An item that does not fit the schema reaches no subscriber. */
+export interface Topic<Item extends TSchema = TSchema> {
+  name: string
+  item: Item
+}
 
 export interface Replicas {
   /** Sends a message to the gateways that subscribe to its topic, soon and together with others. */
-  publish(topic: string, item: Json): void
+  publish<Item extends TSchema>(topic: Topic<Item>, item: Static<Item>): void
   /** Whether another gateway subscribes to this topic. */
-  isWanted(topic: string): boolean
-  /**
-   * Calls the subscriber with the messages of other gateways. It must not throw. The topic `catch-up` says that
-   * messages may have been missed. @returns a function that unsubscribes
-   */
-  subscribe(topic: string, subscriber: (item: Json) => void): () => void
+  isWanted(topic: Topic): boolean
+  /** Calls the subscriber with the messages of other gateways. @returns a function that unsubscribes */
+  subscribe<Item extends TSchema>(topic: Topic<Item>, subscriber: (item: Static<Item>) => void): () => void
 }
+
+/** Messages may have been missed. A gateway sends this one to itself. */
+export const catchUp = { name: 'catch-up', item: Type.Null() } satisfies Topic
 
 /** For a store that one gateway owns. */
 export const noReplicas: Replicas = { publish() {}, isWanted: () => false, subscribe: () => () => undefined }

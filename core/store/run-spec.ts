@@ -92,8 +92,11 @@ export interface RunResult {
   usage?: Usage
   /** What its tools threw. It is only for the record of the run, because it may contain payload. */
   toolErrors?: readonly ToolError[]
-  /** For a run that is retried: when it first failed, how often it failed, and when the next attempt is due. */
-  retry?: { since: number; count: number; nextAt: number }
+  /**
+   * For a run that is retried: when it first failed, how often it failed, and when the next attempt is due. If its
+   * provider works again, the attempt may be made as early as `earliestAt`.
+   */
+  retry?: { since: number; count: number; nextAt: number; earliestAt: number }
   /** The messages before the attempt failed. The next attempt continues from them and calls no tool twice. */
   progress?: readonly Json[]
   /** The id of the run that repeats this failed run. */

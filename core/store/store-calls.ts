@@ -1,25 +1,26 @@
 // Builds a store's methods from the two ways to call an engine: with and without a deadline.
 import type { GroupCommit } from './group-commit.ts'
-import { maxPurgedKeys } from './operations/idempotency.ts'
-import { type OperationName, operations } from './operations/operations.ts'
-import { packAccept } from './operations/packed-accept.ts'
-import type { AcceptCommand, Store } from './store.ts'
+import { type OperationName, operations, type StoreCall } from './operations.ts'
+import type { AcceptCommand, Store, StoreOperations } from './store.ts'
+import { maxPurgedKeys } from './tables/idempotency.ts'
 
 export type CallStore = Pick<GroupCommit, 'call' | 'callWithDeadline'>
 
-export function createStoreCalls({ call, callWithDeadline }: CallStore): Omit<Store, 'close'> {
+export function createStoreCalls({ call, callWithDeadline }: CallStore): StoreOperations {
   const names = Object.keys(operations) as OperationName[]
-  const plain = Object.fromEntries(names.map((name) => [name, (...args: unknown[]) => call([name, args])]))
+  const plain = Object.fromEntries(
+    names.map((name) => [name, (...args: unknown[]) => call([name, args] as unknown as StoreCall)]),
+  ) as unknown as StoreOperations
   return {
-    ...(plain as unknown as Omit<Store, 'close'>),
+    ...plain,
     accept: (command) =>
-      callWithDeadline(['accept', [packAccept(command)]], countCharacters(command)) as ReturnType<Store['accept']>,
+      callWithDeadline(['accept', [command]], countCharacters(command)) as ReturnType<Store['accept']>,
     probe: () => callWithDeadline(['probe', []], 0) as Promise<void>,
     async purgeExpiredKeys(at) {
       let total = 0
       let purged: number
       do {
-        purged = (await call(['purgeExpiredKeys', [at]])) as number
+        purged = await plain.purgeExpiredKeys(at)
         total += purged
       } while (purged === maxPurgedKeys)
       return total

@@ -1,7 +1,30 @@
 // What an operation can do inside a transaction. An engine implements exactly this.
-import type { Space } from './store.ts'
 
 export type Value = string | number | null
+
+/** Milliseconds since 1970-01-01 UTC. */
+export type Timestamp = number
+
+/** Disk space in bytes: the size of the store, and how much of it is free. */
+export interface Space {
+  bytes: number
+  free: number
+}
+
+/** How rows are inserted into a table. */
+export interface Insertion {
+  table: string
+  /** The columns and their types, in the order of a row's values. */
+  columns: Readonly<Record<string, 'text' | 'integer'>>
+  /** `ON CONFLICT …`. Its placeholders take the values that follow the rows. */
+  onConflict?: string
+  /** How many of the first columns are the key of `onConflict`. */
+  keyColumns?: number
+  /** The columns that RETURNING returns. */
+  returning?: string
+}
+
+export type Row = readonly Value[]
 
 /**
  * All engines share the same statements: `?` placeholders, ON CONFLICT and RETURNING, but no JSON functions. An
@@ -9,9 +32,14 @@ export type Value = string | number | null
  */
 export interface Transaction {
   /** The rows of a query, or of a statement with RETURNING. */
-  all<Row>(sql: string, ...values: Value[]): Row[] | Promise<Row[]>
+  all<Found>(sql: string, ...values: Value[]): Found[] | Promise<Found[]>
   /** The number of rows that the statement changed. */
   run(sql: string, ...values: Value[]): number | Promise<number>
+  /**
+   * Inserts rows in their order. With ON CONFLICT, no two of them may have the same key.
+   * @returns a row for each row that was inserted or updated, if the insertion has `returning`
+   */
+  insert<Returned>(insertion: Insertion, rows: readonly Row[], ...values: Value[]): Returned[] | Promise<Returned[]>
   getSpace(): Space | Promise<Space>
   /** Returns up to this many free bytes to the disk, rounded up. */
   reclaimSpace(bytes: number): void | Promise<void>

@@ -47,7 +47,10 @@ function setUp(answer: () => Promise<LanguageModel> = rules) {
     ['recording', provider],
   ])
   const config = {
-    providers: { router: { kind: 'recording', apiKey: 'secret-key-of-router' }, gone: { kind: 'not-loaded' } },
+    providers: {
+      router: { kind: 'recording', apiKey: 'secret-key-of-router', firstTokenTimeout: '5m' },
+      gone: { kind: 'not-loaded' },
+    },
   }
   return { models: createModels({ config, providers, log: createTestContext().log }), recorded }
 }
@@ -70,7 +73,7 @@ describe('a model reference', () => {
   it('is split at its first slash into provider and model id', async () => {
     const { models, recorded } = setUp()
     const model = models.resolve(' router/vendor/large ', free)
-    expect(model).toMatchObject({ ref: 'router/vendor/large', reasoning: true })
+    expect(model).toMatchObject({ ref: 'router/vendor/large', reasoning: true, firstTokenTimeoutMs: 300_000 })
     await model.model()
     expect(recorded).toEqual({
       opened: [{ config: { apiKey: 'secret-key-of-router' }, name: 'router' }],
@@ -184,7 +187,7 @@ describe('loading', () => {
       const { createModels } = await import('./core/agents/models.ts')
       await import('./core/agents/turn.ts')
       const names = ['builtin', 'anthropic', 'google', 'openai', 'openai-compatible']
-      const load = async (name) => [name, (await import('./plugins/providers/' + name + '.ts')).default]
+      const load = async (name) => [name, (await import('./plugins/providers' + name + '.ts')).default]
       const providers = new Map(await Promise.all(names.map(load)))
       const config = { providers: Object.fromEntries(names.map((kind) => [kind, { kind }])) }
       for (const name of names) createModels({ config, providers, log: console }).resolve(name + '/x', {})

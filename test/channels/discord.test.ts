@@ -6,6 +6,7 @@ import { isAuthError } from '../../core/auth-error.ts'
 import type { AuthError, ChannelContext, InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext, type TestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { annId, botId, channelId, directId, type Discord, openDiscord, threadId } from '../doubles/discord.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
@@ -279,18 +280,16 @@ describe('receiving', () => {
 
   it('offers attachments, and downloads them without the token', async () => {
     const { double, received } = await start()
-    const attachment = double.serve({ filename: 'notes.txt', content_type: 'text/plain', data: 'Some notes.' })
+    const attachment = double.serve({
+      filename: 'notes.txt',
+      content_type: 'text/plain',
+      data: 'Some notes.',
+      size: 11,
+    })
     await double.say('', { attachments: [attachment] })
     const [file] = (await received(1))[0]!.attachments!
     expect(file).toMatchObject({ name: 'notes.txt', type: 'text/plain', size: 11 })
-    expect(Buffer.from(await file!.read!(AbortSignal.timeout(5_000))).toString()).toBe('Some notes.')
-  })
-
-  it('stops a download that is larger than announced', async () => {
-    const { double, received } = await start()
-    await double.say('', { attachments: [double.serve({ filename: 'a', data: 'too long', size: 3 })] })
-    const [file] = (await received(1))[0]!.attachments!
-    await expect(file!.read!(AbortSignal.timeout(5_000))).rejects.toThrow('larger')
+    expect(await readText(file!)).toBe('Some notes.')
   })
 
   it.each(['http://127.0.0.1:1/secret', 'https://cdn.discordapp.com.evil.example/a', 'file:///etc/passwd', 'nonsense'])(

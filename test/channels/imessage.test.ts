@@ -6,6 +6,7 @@ import imessage from '../../channels/imessage/index.ts'
 import type { ChannelContext, InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { type Fault, type ImessageDouble, openImessage } from '../doubles/imessage.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
@@ -284,9 +285,9 @@ describe('what is received', () => {
     await double.sayInGroup('what is new?', { mentioned: true })
     double.add({ chat_guid: double.group, is_group: true, text: 'to Ann', thread_originator_guid: 'G-1' })
     expect((await received.count(3)).map(({ to, group, mentioned, text }) => [to, group, mentioned, text])).toEqual([
-      [double.group, 'group', false, 'nothing'],
+      [double.group, 'group', undefined, 'nothing'],
       [double.group, 'group', true, 'what is new?'],
-      [double.group, 'group', false, 'to Ann'],
+      [double.group, 'group', undefined, 'to Ann'],
     ])
   })
 
@@ -305,7 +306,7 @@ describe('what is received', () => {
     const known = { name: 'cat.png', type: 'image/png', size: 7 }
     expect(message).toMatchObject({ text: '' })
     expect(message!.attachments).toEqual([{ ...known, read: expect.any(Function) }, known, known])
-    expect(Buffer.from(await message!.attachments![0]!.read!(new AbortController().signal)).toString()).toBe('picture')
+    expect(await readText(message!.attachments![0]!)).toBe('picture')
   })
 
   it('does not include own messages, also not those to oneself, or reactions', async () => {
@@ -438,5 +439,31 @@ describe('with a gateway', () => {
     await double.sends(2)
     expect((await double.messages())[1]).toEqual({ to: double.to, text: 'Hello Ann.' })
     expect(logged.join('\n')).not.toContain('canary')
+  })
+
+  it('reads a message in a group that begins with its name, and logs how to read all of them', async () => {
+    const double = await open()
+    const model = await startModel()
+    model.script({ text: 'All is well.' }, { text: 'Since Monday.' })
+    const { logged } = await startGateway({
+      agents: { defaults: { heartbeat: { every: 0 }, model: 'double/m' }, main: { name: 'Max' } },
+      providers: model.providers,
+      channels: { imessage: { ...double.config, allowFrom: ['+1 (555) 111-2222'] } },
+    })
+    await expect.poll(() => double.calls('watch.subscribe')).toHaveLength(1)
+    for (const text of ['Hello all.', 'Nobody there?']) await double.sayInGroup(text, { mentioned: false })
+    await double.sayInGroup('Max, how is the build?', { mentioned: false })
+    await double.sends(1)
+    expect(await double.messages()).toEqual([{ to: double.group, text: 'All is well.' }])
+    expect(await model.prompt(0)).toContain('how is the build?')
+    const ignored = logged.map((line) => JSON.parse(line)).filter(({ message }) => message.includes('ignored'))
+    expect(ignored.map(({ level, group }) => [level, group])).toEqual([
+      ['info', double.group],
+      ['debug', double.group],
+    ])
+    expect(ignored[0]).toMatchObject({ setting: `channels.imessage.groups.${double.group}.requireMention` })
+    await double.sayInGroup('Since when?', { mentioned: true })
+    await double.sends(2)
+    expect((await double.messages())[1]).toEqual({ to: double.group, text: 'Since Monday.' })
   })
 })

@@ -5,6 +5,7 @@ import { isAuthError } from '../../core/auth-error.ts'
 import type { InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { ids, startMattermost } from '../doubles/mattermost.ts'
 import { startGateway } from '../helpers.ts'
 
@@ -367,8 +368,7 @@ describe('a message from Mattermost', () => {
     await double.say('', { file_ids: [info.id] })
     for (const { attachments } of await next(2)) {
       expect(attachments).toMatchObject([{ name: 'a.png', type: 'image/png', size: 3 }])
-      const data = await attachments![0]!.read!(new AbortController().signal)
-      expect(Buffer.from(data).toString()).toBe('png')
+      expect(await readText(attachments![0]!)).toBe('png')
     }
   })
 

@@ -2,12 +2,23 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import teams from '../../channels/msteams/index.ts'
 import { AuthError, type Connection, type InboundMessage } from '../../core/plugin.ts'
-import { channelContract } from '../contracts/channel.ts'
+import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { startGateway } from '../helpers.ts'
-import { appPassword, deliver, openTeams, type Post, strangeKey, type TeamsDouble } from '../doubles/msteams.ts'
+import {
+  alice,
+  appPassword,
+  deliver,
+  openTeams,
+  type Post,
+  strangeKey,
+  type TeamsDouble,
+  tenantId,
+} from '../doubles/msteams.ts'
 
 const to = 'a:conversation'
+const strangeTenant = '33333333-3333-4333-8333-333333333333'
 const entraIssuer = 'https://sts.windows.net/33333333-3333-4333-8333-333333333333/'
 
 channelContract(teams, async () => {
@@ -28,9 +39,16 @@ channelContract(teams, async () => {
     say,
     sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
       say(mentioned ? `<at>Bot</at> ${text}` : text, {
-        conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel' },
+        conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId },
         entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
       }),
+    sayWithFile: (text: string, { name, content }: SaidFile) => {
+      double.files.set(name, content)
+      const file = { downloadUrl: `${double.url}/files/${name}`, fileType: 'txt' }
+      return say(text, {
+        attachments: [{ contentType: 'application/vnd.microsoft.teams.file.download.info', content: file, name }],
+      })
+    },
     echo: (text: string) => say(text, { from: { id: botOf(double) } }),
     loseNextAnswer: () => double.fail('drop-after'),
     limitNext: (ms: number) => double.fail({ status: 429, headers: { 'retry-after': String(ms / 1000) } }),
@@ -81,7 +99,20 @@ describe('a request to the bot', () => {
     ['with a token of another issuer', ({ token }) => [{}, token({ iss: 'https://example.com' })], 401],
     ['with a token of Entra, which vouches for no service URL', ({ token }) => [{}, token({ iss: entraIssuer })], 401],
     ['with a token that has expired', ({ token }) => [{}, token({ exp: 1_700_000_000 })], 401],
-    ['with a token signed by somebody else', ({ token }) => [{}, token({}, strangeKey())], 401],
+    ['with a token that never expires', ({ token }) => [{}, token({ exp: undefined })], 401],
+    ['with a token that is not valid yet', ({ token }) => [{}, token({ nbf: 9_999_999_999 })], 401],
+    ['with a token that names no service URL', ({ token }) => [{}, token({ serviceurl: undefined })], 401],
+    ['without a service URL', ({ token }) => [{ serviceUrl: undefined }, token({ serviceurl: undefined })], 401],
+    ['of another channel', ({ token }) => [{ channelId: 'webchat' }, token()], 403],
+    ['with a key that is not for Teams', ({ token }) => [{}, token({}, { kid: 'for-web-chat' })], 403],
+    ['of another tenant', ({ token }) => [{ conversation: { id: 'a:1', tenantId: strangeTenant } }, token()], 403],
+    [
+      'of a conversation of this tenant and data of another',
+      ({ token }) => [{ channelData: { tenant: { id: strangeTenant } } }, token()],
+      403,
+    ],
+    ['that names no tenant', ({ token }) => [{ conversation: { id: 'a:1' }, channelData: {} }, token()], 403],
+    ['with a token signed by somebody else', ({ token }) => [{}, token({}, { key: strangeKey() })], 401],
     [
       'with a token for another service URL',
       ({ token }) => [{}, token({ serviceurl: 'https://smba.trafficmanager.net/x' })],
@@ -89,18 +120,42 @@ describe('a request to the bot', () => {
     ],
     [
       'with a service URL that is not one of Microsoft',
-      ({ token }) => [{ serviceUrl: 'https://evil.trafficmanager.net/' }, token()],
+      ({ token }) => [
+        { serviceUrl: 'https://evil.trafficmanager.net/' },
+        token({ serviceurl: 'https://evil.trafficmanager.net/' }),
+      ],
       403,
     ],
     [
       'with a service URL of another port',
-      ({ token }) => [{ serviceUrl: 'https://smba.trafficmanager.net:444/' }, token()],
+      ({ token }) => [
+        { serviceUrl: 'https://smba.trafficmanager.net:444/' },
+        token({ serviceurl: 'https://smba.trafficmanager.net:444/' }),
+      ],
       403,
     ],
   ])('%s is refused', async (_what, make, status) => {
     const [changes, token] = make(double)
     expect((await deliver(connection.handle, double.activity(changes), token)).status).toBe(status)
     expect(received).toEqual([])
+  })
+
+  it('is accepted with the tenant in capitals or in one place, and with a key for all channels', async () => {
+    expect(await receive({ conversation: { id: 'a:1', tenantId: tenantId.toUpperCase() }, channelData: null })).toBe(
+      200,
+    )
+    expect(await receive({ conversation: { id: 'a:1' } }, double.token({}, { kid: 'unlimited' }))).toBe(200)
+    expect(received).toHaveLength(2)
+  })
+
+  it('makes the bot fetch the keys once, however many tokens name unknown keys', async () => {
+    const stranger = strangeKey()
+    const forge = (index: number) => double.token({}, { kid: `made-up-${index}`, key: stranger })
+    const statuses = await Promise.all(Array.from({ length: 30 }, (_, index) => receive({}, forge(index))))
+    for (let index = 30; index < 60; index++) statuses.push(await receive({}, forge(index)))
+    expect(new Set(statuses)).toEqual(new Set([401]))
+    expect(await receive({})).toBe(200)
+    expect(double.keyFetches()).toBe(1)
   })
 
   it('that is not JSON is answered 400, and a GET 405', async () => {
@@ -135,7 +190,7 @@ describe('a message', () => {
     expect(received).toEqual([
       {
         id: 'a:conversation/7',
-        from: { id: 'alice', name: 'Alice' },
+        from: { id: alice, otherIds: ['29:alice'], name: 'Alice' },
         to,
         text: 'hello',
         mentioned: false,
@@ -176,10 +231,9 @@ describe('a message', () => {
     ]
     await receive({ attachments })
     const [file, picture, strange, ...rest] = received[0]?.attachments ?? []
-    const { signal } = new AbortController()
     expect(file).toMatchObject({ name: 'plan.pdf', type: 'application/pdf' })
-    expect(Buffer.from((await file?.read?.(signal)) ?? []).toString()).toBe('the content of plan')
-    expect(Buffer.from((await picture?.read?.(signal)) ?? []).toString()).toBe('a picture')
+    expect(await readText(file!)).toBe('the content of plan')
+    expect(await readText(picture!)).toBe('a picture')
     expect(strange).toEqual({ name: 'plan.pdf', type: 'application/pdf' })
     expect(rest).toEqual([])
   })
@@ -252,7 +306,7 @@ describe('refused credentials', () => {
 describe('the gateway', () => {
   const start = async () => {
     const { gateway, url, logged, post } = await startGateway({
-      channels: { msteams: { ...double.config, allowFrom: ['alice'] } },
+      channels: { msteams: { ...double.config, allowFrom: [`8:orgid:${alice.toUpperCase()}`] } },
       agents: { defaults: { heartbeat: { every: 0 } } },
     })
     await expect.poll(() => logged.some((line) => line.includes('channel connected'))).toBe(true)
@@ -273,7 +327,7 @@ describe('the gateway', () => {
       conversation: to,
       textFormat: 'markdown',
     })
-    expect((await say(double.activity(), double.token({}, strangeKey()))).status).toBe(401)
+    expect((await say(double.activity(), double.token({}, { key: strangeKey() }))).status).toBe(401)
     expect(logged.join()).not.toContain(appPassword)
   })
 

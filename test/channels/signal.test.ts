@@ -1,9 +1,11 @@
 // The Signal channel against a double of signal-cli.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import signal from '../../channels/signal/index.ts'
+import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
 import { AuthError, type ChannelContext, type InboundMessage, type Json } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { type Fault, openSignal, type SignalDouble } from '../doubles/signal.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
@@ -177,6 +179,15 @@ describe('what is sent', () => {
     ])
   })
 
+  it('has styles, as the gateway finds them in Markdown', async () => {
+    const { double, connection } = await start()
+    const [chunk] = await splitIntoChunks('👍 **bold** *it* ~~no~~ `code`', signal.limits)
+    await connection.send({ key: 'k', to: double.to, text: '', ...chunk })
+    expect(double.calls('send')).toMatchObject([
+      { message: '👍 bold it no code', textStyle: ['3:4:BOLD', '8:2:ITALIC', '11:2:STRIKETHROUGH', '14:4:MONOSPACE'] },
+    ])
+  })
+
   it('may be a file, as a data URI that signal-cli cannot take for a path', async () => {
     const { double, connection } = await start()
     const file = { name: 'Wörk; 1+1.txt', type: 'text/plain; charset=utf-8', data: new TextEncoder().encode('hello') }
@@ -209,7 +220,7 @@ describe('what is received', () => {
     const [message] = await received.count(1)
     expect(message).toEqual({
       id: expect.stringMatching(/^00000000-0000-4000-8000-000000000002:\d+$/),
-      from: { id: '+15551112222', name: 'Ann' },
+      from: { id: '+15551112222', otherIds: ['00000000-0000-4000-8000-000000000002'], name: 'Ann' },
       to: '+15551112222',
       text: 'Hello?',
     })
@@ -256,7 +267,7 @@ describe('what is received', () => {
     const [direct, inGroup, gone] = (await received.count(3)).map(({ attachments }) => attachments!)
     expect(direct).toEqual([{ name: 'abc.png', type: 'image/png', size: 7, read: expect.any(Function) }])
     const { signal: never } = new AbortController()
-    expect(Buffer.from(await direct![0]!.read!(never)).toString()).toBe('picture')
+    expect(await readText(direct![0]!)).toBe('picture')
     await inGroup![0]!.read!(never)
     expect(double.calls('getAttachment').map(({ recipient, groupId }) => recipient ?? groupId)).toEqual([
       double.to,

@@ -8,6 +8,7 @@ import { isAuthError } from '../../core/auth-error.ts'
 import type { InboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { ids, startSlack } from '../doubles/slack.ts'
 import { startGateway } from '../helpers.ts'
 
@@ -475,7 +476,7 @@ describe('a file from Slack', () => {
     const url = double.keepFile('a.png', { type: 'image/png', body: 'png' })
     const [attachment] = await receiveFile({ url_private_download: url }, double)
     expect(attachment).toMatchObject({ name: 'a.png', type: 'image/png', size: 3 })
-    expect(Buffer.from(await attachment!.read!(signal)).toString()).toBe('png')
+    expect(await readText(attachment!)).toBe('png')
   })
 
   it('is not replaced by the page to sign in, which Slack sends if a scope is missing', async () => {

@@ -4,6 +4,7 @@ import telegram from '../../channels/telegram/index.ts'
 import type { AuthError, Connection, InboundMessage, OutboundMessage } from '../../core/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { bot, openTelegram, type TelegramDouble, type TelegramFault, tooManyRequests } from '../doubles/telegram.ts'
 import { type Document, startGateway } from '../helpers.ts'
 
@@ -217,9 +218,8 @@ describe('a file from Telegram', () => {
       ['', [{ name: 'report.pdf', type: 'application/pdf', size: 10 }]],
       ['', [{ name: 'voice.ogg', type: 'audio/ogg' }]],
     ])
-    const read = (index: number) => messages[index]!.attachments![0]!.read!(new AbortController().signal)
-    expect(new TextDecoder().decode(await read(0))).toBe('a picture')
-    expect(new TextDecoder().decode(await read(1))).toBe('a document')
+    expect(await readText(messages[0]!.attachments![0]!)).toBe('a picture')
+    expect(await readText(messages[1]!.attachments![0]!)).toBe('a document')
   })
 
   it('that cannot be read rejects without the token', async () => {
@@ -228,8 +228,8 @@ describe('a file from Telegram', () => {
     double.push({ document: { file_id: 'gone' } })
     double.addFile('gone', '')
     const [big, gone] = await receives(2)
-    const failureOf = ({ attachments }: InboundMessage, signal = new AbortController().signal) =>
-      attachments![0]!.read!(signal).then(
+    const failureOf = ({ attachments }: InboundMessage, signal?: AbortSignal) =>
+      readText(attachments![0]!, signal).then(
         () => 'no error',
         (error: unknown) => String(error),
       )

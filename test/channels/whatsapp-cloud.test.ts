@@ -2,8 +2,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ChannelContext, InboundMessage, Json } from '../../core/plugin.ts'
-import { channelContract } from '../contracts/channel.ts'
+import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
+import { readText } from '../read-text.ts'
 import { openWhatsappCloud } from '../doubles/whatsapp-cloud.ts'
 import { gatewayToken, startGateway } from '../helpers.ts'
 
@@ -17,6 +18,10 @@ channelContract(whatsapp, async () => {
     to,
     messages: async () => cloud.messages,
     say: (text: string) => cloud.say(text),
+    sayWithFile: (text: string, { name, type, content }: SaidFile) => {
+      const id = cloud.putFile({ name, type, data: content })
+      return cloud.say({ type: 'document', document: { id, mime_type: type, filename: name, caption: text } })
+    },
     loseNextAnswer: () => cloud.fail('lose-answer'),
     limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
     webhook: cloud.connect,
@@ -140,6 +145,25 @@ describe('the webhook of the Cloud API', () => {
   })
 })
 
+it.each(['15551112222', '+1 555 111-2222', '15551112222@s.whatsapp.net'])(
+  'a sender whom allowFrom lists as %s is answered',
+  async (sender) => {
+    const cloud = await openWhatsappCloud()
+    onTestFinished(() => cloud.close())
+    const running = await startGateway({
+      agents: { defaults: { heartbeat: { every: 0 } } },
+      channels: { whatsapp: { ...cloud.config, allowFrom: [sender] } },
+    })
+    cloud.connect(async ({ method, headers, body }) => {
+      const init = { method, headers: headers as Record<string, string>, body: new Uint8Array(body) }
+      return { status: (await fetch(`${running.url}/channels/whatsapp`, init)).status }
+    })
+    await cloud.say('hello')
+    await cloud.until(() => cloud.messages.length > 0)
+    expect(cloud.messages).toMatchObject([{ to }])
+  },
+)
+
 describe('a message that WhatsApp accepts and then cannot deliver', () => {
   async function start() {
     const cloud = await openWhatsappCloud()
@@ -213,7 +237,7 @@ describe('files of the Cloud API', () => {
     const read: string[] = []
     const { cloud } = await connect(async ({ text, attachments = [] }) => {
       expect([text, attachments]).toMatchObject(['The report', [{ name: 'r.txt', type: 'text/plain' }]])
-      read.push(Buffer.from(await attachments[0]!.read!(new AbortController().signal)).toString())
+      read.push(await readText(attachments[0]!))
       return 'accepted'
     })
     const id = cloud.putFile({ name: 'r.txt', type: 'text/plain', data: Buffer.from('All is well.') })

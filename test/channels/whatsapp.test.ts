@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ExtensionState, Json } from '../../core/plugin.ts'
-import { channelContract } from '../contracts/channel.ts'
+import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { openWhatsapp } from '../doubles/whatsapp.ts'
 import {
@@ -46,6 +46,10 @@ channelContract(
       say: async (text: string) => void (await server.say(text)),
       sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
         server.sayInGroup(text, { group, mentioned }),
+      sayWithFile: async (text: string, { name, type, size, content }: SaidFile) => {
+        const file = { ...(await server.media.put(content, 'document')), fileName: name, mimetype: type }
+        await server.say({ documentMessage: { ...file, fileLength: size, caption: text } })
+      },
       echo: server.echo,
       disconnect: server.disconnect,
       loseNextAnswer: () => server.fail('lose-answer'),

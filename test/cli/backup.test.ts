@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import {
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -174,7 +175,33 @@ describe('svc-gateway backup and restore', () => {
     const restored = await run(other, 'restore', archive, '--config', 'gateway.json5', '--json')
     const file = join(other, 'gateway.json5')
     expect(restored).toMatchObject({ code: 0, stderr: '' })
-    expect(linesOf(restored.stdout).at(-1)).toEqual({ type: 'result', file, createdAt: expect.any(String), kept: [] })
+    expect(linesOf(restored.stdout).at(-1)).toEqual({
+      type: 'result',
+      file,
+      createdAt: expect.any(String),
+      kept: [],
+      links: [],
+      outside: [],
+    })
+  })
+
+  it('saves the file to which a link leads, and leaves out links that lead elsewhere', async () => {
+    const [dir, other] = [await leaveGateway(), temporaryFolder()]
+    writeFileSync(join(other, 'secret'), 'private')
+    writeFileSync(join(dir, 'state', 'notes.md'), 'Ada likes tea.')
+    symlinkSync('notes.md', join(dir, 'state', 'near'))
+    symlinkSync(join(other, 'secret'), join(dir, 'state', 'far'))
+    symlinkSync('.', join(dir, 'state', 'folder'))
+    const saved = await run(dir, 'backup', 'a.tar.gz')
+    const leftOut = saved.stderr.split('\n').filter((line) => line.startsWith('Not included'))
+    expect(leftOut).toEqual([
+      'Not included, because it is a link to a folder or to another place: state/far',
+      'Not included, because it is a link to a folder or to another place: state/folder',
+    ])
+    expect((await run(other, 'restore', join(dir, 'a.tar.gz'), '--config', 'gateway.json5')).code).toBe(0)
+    expect(lstatSync(join(other, 'state', 'near')).isFile()).toBe(true)
+    expect(readFileSync(join(other, 'state', 'near'), 'utf8')).toBe('Ada likes tea.')
+    expect(readdirSync(join(other, 'state'))).not.toContain('far')
   })
 
   it('shows a bar in a terminal, and Ctrl-C leaves nothing behind', async () => {

@@ -175,7 +175,48 @@ describe('svc-gateway check', () => {
     await expect.poll(configWarnings).toEqual(warnings)
     gateway.process.kill('SIGHUP')
     await expect.poll(configWarnings).toEqual([...warnings, ...warnings])
+
+    // An error hides none of them.
+    writeFileSync(file, brokenHooks.replace(/\}$/, "  log: { levl: 'warn' },\n}"), { mode: 0o600 })
+    const headline = `The configuration ${file} has a problem:`
+    const error = 'line 17: log.levl is not a known key; did you mean "level"?'
+    const refused = { code: 1, stdout: '', stderr: [headline, `  ${error}`, ...warnings, ''].join('\n') }
+    expect(await run(folder, ['check'])).toEqual(refused)
+    expect(await run(folder, ['start'])).toEqual(refused)
+    const lines = (await run(folder, ['check', '--json'])).stdout.trimEnd().split('\n')
+    expect(lines.map((line) => (JSON.parse(line) as { severity: string }).severity)).toEqual([
+      'error',
+      ...warnings.map(() => 'warning'),
+    ])
+    const doctor = (await run(folder, ['doctor', '--offline', '--json'])).stdout
+    expect(warnings.filter((warning) => !doctor.includes(`"line":${/line (\d+)/.exec(warning)?.[1]},`))).toEqual([])
+    await expect.poll(configWarnings).toEqual([...warnings, ...warnings, ...warnings])
+    expect(gateway.log.join('\n')).toContain('the configuration was not taken over: line 17: log.levl')
     expect(await gateway.end('SIGTERM')).toBe(0)
+  })
+
+  it('prints the warnings that an invalid section leaves', async () => {
+    const folder = temporaryFolder()
+    const plugin = `import { defineChannel, Type } from 'svc-gateway/plugin'
+      const common = { description: 'Pages.', config: Type.Object({ key: Type.String() }), target: Type.String(),
+        limits: { maxText: 100, idempotency: 'none' }, connect() {},
+        packages: ({ key }) => ({ [key.toLowerCase()]: '1.0.0' }) }
+      export default ['pager', 'beeper'].map((name) => defineChannel({ name, ...common }))`
+    writeFileSync(join(folder, 'pager.mjs'), plugin)
+    writeFileSync(
+      join(folder, 'gateway.json5'),
+      `{ plugins: ['./pager.mjs'], channels: { pager: {}, beeper: { key: 'x-beeper' } },
+  hooks: { enabled: true, token: 'short', mappings: [{ nme: 'x' }, 5, { match: { path: 'a' }, deliver: false,
+    transform: { module: 'gone.ts' } }] },
+  tools: { deny: ['web_fech'] } }`,
+      { mode: 0o600 },
+    )
+    const { code, stderr } = await run(folder, ['check'])
+    expect(code).toBe(1)
+    const kinds = ['channels.pager.key', 'hooks.mappings[0].nme', 'hooks.mappings[1]', 'warning: line 2: hooks.token']
+    for (const text of [...kinds, 'There is no gone.ts', 'tools.deny names "web_fech"', 'npm i x-beeper@1.0.0'])
+      expect(stderr).toContain(text)
+    expect(stderr).not.toMatch(/\n +at /)
   })
 
   it('reports a rejected plugin before its unknown section', async () => {

@@ -19,6 +19,9 @@ const pager = defineChannel({
     region: Type.Optional(Type.String({ description: 'Where the service is.' })),
   }),
   target: Type.String({ description: 'A number.' }),
+  sender: Type.String({ pattern: String.raw`^\w+$`, description: 'a number' }),
+  group: Type.String({ pattern: '^[a-z]+$', description: 'the name of a group' }),
+  normalizeId: (id) => id.replace(/^no\. ?/, ''),
   limits: { maxText: 100, idempotency: 'none' },
   connect: () => Promise.reject(new Error('not connected in these tests')),
 })

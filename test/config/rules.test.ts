@@ -295,6 +295,19 @@ describe('providers.<name>', () => {
       expect.stringContaining('providers.a/b is not a valid provider name'),
     ])
   })
+
+  const hosted = (firstTokenTimeout: string | number) =>
+    JSON.stringify({ providers: { a: { kind: 'hosted', apiKey: 'k', firstTokenTimeout } } })
+
+  it.each(['90s', '5m', 0])('may have the firstTokenTimeout %j, whatever its kind', (timeout) => {
+    expect(resolveText(hosted(timeout)).config.providers['a']?.firstTokenTimeout).toBe(timeout)
+  })
+
+  it.each(['-1s', 90, 'soon', '25d'])('rejects the firstTokenTimeout %j', (timeout) => {
+    expect(problemsOf(hosted(timeout))).toEqual([
+      expect.stringContaining('providers.a.firstTokenTimeout must be a duration of at most 24 days, such as "90s"'),
+    ])
+  })
 })
 
 describe('numbers', () => {

@@ -70,6 +70,42 @@ describe('the filter date', () => {
   })
 })
 
+describe('tables, texts around a value, and lists', () => {
+  it.each<[unknown, string, string]>([
+    [1, 'map: "1=open, 2=closed"', 'open'],
+    ['2', 'map: "1=open, 2=closed"', 'closed'],
+    [3, 'map: "1=open, 2=closed"', '3'],
+    [3, 'map: "1=open, *=unknown"', 'unknown'],
+    [false, 'map: "true=draft, false="', ''],
+    ['constructor', 'map: "a=b"', 'constructor'],
+    ['a', 'map: "a=b=c"', 'b=c'],
+    ['Ada', 'prefix: " by "', ' by Ada'],
+    ['', 'prefix: " by "', ''],
+    [undefined, 'prefix: " by " | suffix: ")"', ''],
+    [5, 'prefix: "(" | suffix: " of them)"', '(5 of them)'],
+    [[{ name: 'a', size: 1 }, { name: 'b' }], 'each: "- {item.name}: {item.size || \'?\'}"', '- a: 1\n- b: ?'],
+    [['x', 'y'], 'each: "{index}. {item}"', '0. x\n1. y'],
+    [[{ a: 'one\ntwo' }, { a: '' }, {}, { a: null }], 'each: "- {item.a}"', '- one two'],
+    [[{ labels: ['a', 'b'] }], 'each: "- {item.labels | join}"', '- a, b'],
+    [['{{ secret }}', '{item}'], 'each: "- {item}"', '- {{ secret }}\n- {item}'],
+    [[], 'each: "- {item}"', ''],
+    ['no list', 'each: "- {item}"', 'no list'],
+  ])('%j | %s is %j', (value, filter, expected) => {
+    expect(render(`{{ v | ${filter} }}`, { v: value, secret: 'no' })).toBe(expected)
+  })
+
+  it('a list shows two hundred elements, and says how many there are more', () => {
+    const lines = render('{{ v | each: "- {item}" }}', { v: Array.from({ length: 205 }, (_, n) => n) }).split('\n')
+    expect([lines.length, lines[199], lines[200]]).toEqual([201, '- 199', 'and 5 more'])
+  })
+
+  it('an element reaches nothing of the request', () => {
+    expect(render('{{ v | each: "- {item}{payload.secret}{headers.x}{secret}" }}', { v: ['a'], secret: 'no' })).toBe(
+      '- a',
+    )
+  })
+})
+
 describe('the other filters', () => {
   it.each([
     [1_234_567.5, 'number', '1,234,567.5'],
@@ -129,6 +165,11 @@ describe('an invalid expression', () => {
     ['{{ a | truncate: "5" }}', 'the filter truncate needs a length'],
     ['{{ a | truncate: b }}', 'the argument of truncate must be a whole number or a text in quotes'],
     ['{{ a | truncate: 1.5 }}', 'the argument of truncate must be a whole number'],
+    ['{{ a | map }}', 'the filter map needs a table in quotes, such as map: "1=open, 2=closed, *=unknown"'],
+    ['{{ a | map: "open" }}', 'the filter map needs a table in quotes'],
+    ['{{ a | prefix: 5 }}', 'the filter prefix needs a text in quotes'],
+    ['{{ a | each: "item" }}', 'the filter each needs a text in quotes with a path in braces'],
+    ['{{ a | each: "{item | uper}" }}', 'the filter each has an expression in braces of which "uper" is not a filter'],
     ['{{ a | upper: 3 }}', 'the filter upper has no argument'],
     ['{{ a | join: 3 }}', 'the filter join needs its separator in quotes'],
     ['{{ a b }}', 'it is not a path'],

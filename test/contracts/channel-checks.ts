@@ -8,6 +8,7 @@ import { compileCheck } from '../../core/typebox.ts'
 import { type PlayedGateway, playGateway } from './channel-gateway.ts'
 import { goesThroughStates } from './channel-states.ts'
 import type { Platform } from './platform.ts'
+import { createFile } from './said-file.ts'
 import { trackResources } from './resources.ts'
 
 export interface Scene<Config> {
@@ -79,6 +80,9 @@ export function channelChecks<Config>(channel: Channel<Config>): ChannelCheck<Co
     { name: 'returns a failure without secrets and texts when the platform is gone', run: reportsOutage },
     { name: 'receives messages and sends replies', run: receivesAndReplies },
     { name: 'marks messages in groups, and those that mention the account', run: marksGroups },
+    { name: 'hands over files', run: handsOverFiles },
+    { name: 'ends the download of a file that is larger than stated', run: endsLargeDownloads },
+    { name: 'receives a message whose file cannot be downloaded whole', run: survivesBrokenDownloads },
     { name: 'ignores messages of the account itself', run: ignoresOwnMessages },
     { name: 'receives what was said while the connection was lost, once', run: survivesDisconnects },
     { name: 'calls receive again when a message could not be stored', run: repeatsRejected },
@@ -197,14 +201,14 @@ function expectNoSecrets({ secrets }: PlayedGateway, text: string) {
   for (const secret of secrets) expect(text).not.toContain(secret)
 }
 
-async function receivesAndReplies<Config>({ platform, gateway, texts }: Scene<Config>) {
+async function receivesAndReplies<Config>({ channel, platform, gateway, texts }: Scene<Config>) {
   if (!platform.say) return
   await platform.say('first')
   await platform.say('second')
   const [first, second] = [await gateway.next(), await gateway.next()]
   expect([first.text, second.text]).toEqual(['first', 'second'])
   expect(first.id).not.toBe(second.id)
-  expect(first.from.id).not.toBe('')
+  expectKnownId(channel, 'sender', first.from.id)
   expect(first.group).toBeUndefined()
   const { to, threadId, route } = first
   const reply = {
@@ -217,7 +221,7 @@ async function receivesAndReplies<Config>({ platform, gateway, texts }: Scene<Co
   expect(await texts()).toEqual(['hello'])
 }
 
-async function marksGroups<Config>({ platform, gateway }: Scene<Config>) {
+async function marksGroups<Config>({ channel, platform, gateway }: Scene<Config>) {
   if (!platform.sayInGroup) return
   await platform.sayInGroup('hello all', { mentioned: false })
   await platform.sayInGroup('hello you', { mentioned: true })
@@ -226,6 +230,47 @@ async function marksGroups<Config>({ platform, gateway }: Scene<Config>) {
   expect([all.mentioned ?? false, you.mentioned]).toEqual([false, true])
   expect([all.group, you.group]).not.toContain(undefined)
   expect(all.to).toBe(you.to)
+  expectKnownId(channel, 'group', you.to)
+}
+
+/** The operator can list the id, in the form in which messages have it. */
+function expectKnownId<Config>(channel: Channel<Config>, kind: 'sender' | 'group', id: string) {
+  expect(id.trim()).not.toBe('')
+  expect(channel.normalizeId?.(id) ?? id).toBe(id)
+  expect(channel[kind] === undefined || compileCheck(channel[kind]).fits(id), `${kind} must allow "${id}"`).toBe(true)
+}
+
+async function handsOverFiles<Config>({ platform, gateway }: Scene<Config>) {
+  const { file } = createFile({ bytes: 100_000 })
+  await platform.sayWithFile?.('See the plan.', { ...file, size: 100_000 })
+  if (!platform.sayWithFile) return
+  expect((await gateway.next()).text).toMatch(
+    /^See the plan\.\n\n\[Attached file: plan\.txt, .*; stored in your workspace /,
+  )
+  expect(gateway.files.map((data) => Buffer.from(data).toString())).toEqual(['x'.repeat(100_000)])
+}
+
+/** The platform, or a person, says that the file has five bytes. */
+async function endsLargeDownloads<Config>({ platform, gateway }: Scene<Config>) {
+  const { file, served } = createFile({ bytes: 128 * MiB })
+  await platform.sayWithFile?.('See the plan.', file)
+  if (!platform.sayWithFile) return
+  expect((await gateway.next()).text).toMatch(
+    /^See the plan\.\n\n\[Attached file: plan\.txt, .*; not stored, because it is larger than 20\.0 MiB\]$/,
+  )
+  // What was under way when the download ended counts, too.
+  expect(served.bytes).toBeLessThan(64 * MiB)
+  expect(gateway.files).toEqual([])
+}
+
+const MiB = 1024 * 1024
+
+async function survivesBrokenDownloads<Config>({ platform, gateway }: Scene<Config>) {
+  const { file } = createFile({ bytes: MiB, breaksOff: true })
+  await platform.sayWithFile?.('See the plan.', file)
+  if (!platform.sayWithFile) return
+  expect((await gateway.next()).text).toMatch(/^See the plan\.\n\n\[Attached file: plan\.txt, /)
+  if (platform.say) await expectNext({ platform, gateway }, 'later')
 }
 
 async function ignoresOwnMessages<Config>({ platform, gateway }: Scene<Config>) {

@@ -1,7 +1,9 @@
-// The gateway as a channel sees it: stores messages once, connects again after a loss, and can crash at a bad moment.
+// The gateway as a channel sees it: downloads files, stores messages once, connects again after a loss, and can crash.
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { isAuthError } from '../../core/auth-error.ts'
+import { createAttachments } from '../../core/delivery/inbound/attachments.ts'
+import { createDownloads } from '../../core/delivery/inbound/downloads.ts'
 import type {
   Channel,
   ChannelContext,
@@ -27,7 +29,7 @@ export interface PlayedGateway {
   send(message: Pick<OutboundMessage, 'text'> & Partial<OutboundMessage>): ReturnType<Connection['send']>
   /** The current connection, or the next one after a loss. */
   connection(): Promise<Connection>
-  /** Resolves with the next message that was stored. */
+  /** Resolves with the next message that was stored. Its text describes its files. */
   next(): Promise<InboundMessage>
   /** The next message is not stored until the caller decides. */
   holdNext(): HeldMessage
@@ -37,6 +39,8 @@ export interface PlayedGateway {
   handle(request: PlatformRequest): Promise<PlatformResponse>
   /** Closes the connection for good, as when the gateway stops. */
   close(): Promise<void>
+  /** The contents of the files that were stored. */
+  files: readonly Uint8Array[]
   /** The messages for which `receive` was called after that. */
   late: readonly InboundMessage[]
   /** The log as text, objects included. */
@@ -56,6 +60,12 @@ interface Settings<Config> {
 export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Config>): PlayedGateway {
   const base = createTestContext()
   const inbox = createInbox()
+  const files: Uint8Array[] = []
+  const attachments = createAttachments({
+    saveFile: async (_agentId, _path, data) => void files.push(data),
+    downloads: createDownloads(),
+    log: base.log,
+  })
   let current: Promise<Connection> | undefined
   const late: InboundMessage[] = []
   let closed = false
@@ -64,8 +74,11 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
 
   const receive: ChannelContext['receive'] = (message) => {
     if (ended) late.push(message)
-    return inbox.receive(message)
+    return inbox.receive(message, () => describe(message))
   }
+
+  const describe = (message: InboundMessage): Promise<string> =>
+    attachments.describe(message, { agentId: 'main', key: message.id, at: Date.now(), source: {} })
 
   async function open(): Promise<Connection> {
     const loss = Promise.withResolvers<unknown>()
@@ -122,6 +135,7 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
       if (open) await soon(open.close(), 'the end of close')
       ended = true
     },
+    files,
     late,
     log: () => inspect(base.logged, { depth: 10, maxStringLength: null, maxArrayLength: null }),
     secrets: secretsOf(channel.config, config),
@@ -145,16 +159,20 @@ function createInbox() {
   const readers: ((message: InboundMessage) => void)[] = []
   const holds: ((message: InboundMessage) => Promise<never>)[] = []
 
-  async function receive(message: InboundMessage): ReturnType<ChannelContext['receive']> {
+  async function receive(
+    message: InboundMessage,
+    describe: () => Promise<string>,
+  ): ReturnType<ChannelContext['receive']> {
     const hold = holds.shift()
     if (hold) return hold(message)
     // Storing takes time, so a channel that does not wait for it shows.
     await delay(1)
     if (stored.has(message.id)) return 'duplicate'
     stored.add(message.id)
+    const described = message.attachments?.length ? { ...message, text: await describe() } : message
     const reader = readers.shift()
-    if (reader) reader(message)
-    else messages.push(message)
+    if (reader) reader(described)
+    else messages.push(described)
     return 'accepted'
   }
 

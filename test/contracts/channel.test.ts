@@ -20,6 +20,7 @@ describe('the channel contract', () => {
     ['cuts long texts', 'delivers a message of limits.maxText'],
     ['does not mark groups', 'marks messages in groups, and those that mention the account'],
     ['does not mark mentions', 'marks messages in groups, and those that mention the account'],
+    ['does not offer files', 'hands over files', 'ends the download of a file that is larger than stated'],
     [
       'does not wait for receive',
       'calls receive again when a message could not be stored',
@@ -46,6 +47,11 @@ describe('the channel contract', () => {
     ],
     ['leaves a timer after close', 'leaves no socket and no timer after close'],
     ['polls on after close', 'receives nothing after close'],
+    [
+      'reads files before it hands them over',
+      'ends the download of a file that is larger than stated',
+      'receives a message whose file cannot be downloaded whole',
+    ],
     ['receives its own messages', 'ignores messages of the account itself'],
     ['sends again after a lost answer', 'returns unknown when the response is lost, and does not send again'],
     ['starts from the newest message', 'receives messages and sends replies'],

@@ -6,6 +6,7 @@ import { trapOutsideConnections } from './loopback.ts'
 import type { Platform } from './platform.ts'
 
 export type { Platform } from './platform.ts'
+export type { SaidFile } from './said-file.ts'
 
 /**
  * Also fails every other test of the file that tries to connect to another machine.

@@ -4,6 +4,7 @@ import {
   AuthError,
   type ChannelContext,
   defineChannel,
+  type InboundMessage,
   type OutboundMessage,
   resultOfError,
   resultOfResponse,
@@ -17,6 +18,7 @@ export type Fault =
   | 'cuts long texts'
   | 'does not mark groups'
   | 'does not mark mentions'
+  | 'does not offer files'
   | 'does not wait for receive'
   | 'forgets the wait time of a rate limit'
   | 'has the text in the detail'
@@ -25,6 +27,7 @@ export type Fault =
   | 'has unstable ids'
   | 'leaves a timer after close'
   | 'polls on after close'
+  | 'reads files before it hands them over'
   | 'receives its own messages'
   | 'sends again after a lost answer'
   | 'starts from the newest message'
@@ -108,7 +111,7 @@ async function poll(
   const take = async (entry: Entry): Promise<void> => {
     if (entry.from === 'me' && fault !== 'receives its own messages') return store(entry.number)
     if (fault === 'stores the cursor before receive') await store(entry.number)
-    const stored = receive(messageOf(entry, fault))
+    const stored = receive({ ...messageOf(entry, fault), ...(await attachmentsOf(call, entry, fault)) })
     if (fault === 'does not wait for receive') stored.catch(() => undefined)
     else await stored
     await store(entry.number)
@@ -124,6 +127,19 @@ async function poll(
       await delay(1)
     }
   }
+}
+
+async function attachmentsOf(
+  call: Call,
+  { files }: Entry,
+  fault: Fault | undefined,
+): Promise<Pick<InboundMessage, 'attachments'>> {
+  if (!files || fault === 'does not offer files') return {}
+  if (fault !== 'reads files before it hands them over')
+    return { attachments: files.map(({ path, ...file }) => ({ ...file, read: (signal) => call(path, { signal }) })) }
+  const [{ path, ...file } = { path: '', name: '', type: '' }] = files
+  const data = await (await call(path)).bytes()
+  return { attachments: [{ ...file, read: async () => [data] }] }
 }
 
 const messageOf = ({ number, from, text, group, mentioned }: Entry, fault: Fault | undefined) => ({

@@ -1,5 +1,6 @@
 // What the channel contract asks of a double of a platform.
 import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
+import type { SaidFile } from './said-file.ts'
 
 /**
  * A double of the platform, new for each test. Leave out what the platform or the channel cannot do: the tests of it
@@ -21,6 +22,11 @@ export interface Platform<Config> {
   say?(text: string): Promise<void>
   /** Somebody writes in a group, and mentions the account or not. */
   sayInGroup?(text: string, options: { mentioned: boolean }): Promise<void>
+  /**
+   * Somebody writes a message with a file. The double serves its `content` to whoever downloads it, at the speed at
+   * which it is read.
+   */
+  sayWithFile?(text: string, file: SaidFile): Promise<void>
   /** The account itself writes a message, for example with another device. */
   echo?(text: string): Promise<void>
   /**

@@ -121,10 +121,11 @@ export function runsContract(opened: OpenStore): void {
   describe('a run that is retried', () => {
     const retry = {
       notBefore: start + 5000,
+      provider: 'claude',
       aside: false,
       result: {
         error: { type: 'model_failed', message: 'away' },
-        retry: { since: start, count: 1, nextAt: start + 5000 },
+        retry: { since: start, count: 1, nextAt: start + 5000, earliestAt: start + 1000 },
       },
     }
 
@@ -168,6 +169,38 @@ export function runsContract(opened: OpenStore): void {
       expect(await claim(store, { at: start + 5000 })).toEqual([])
       await store.endRun(second!, runEnd())
       expect(ids(await claim(store, { at: start + 5000 }))).toEqual([first!.id])
+    })
+
+    it('is brought forward when its provider works again, once, and not before it may be tried', async () => {
+      const { store } = opened
+      const sessions = Array.from({ length: 4 }, (_, n) => newRun({ sessionKey: `agent:main:${n}` }))
+      const [first, second, third, other] = await startRuns(store, ...sessions)
+      for (const run of [first!, second!, third!]) await store.releaseRun(run, retry)
+      await store.releaseRun(other!, { ...retry, provider: 'other' })
+      expect(await store.advanceRetries('claude', [start, start + 2000])).toEqual([first!.id, second!.id])
+      expect((await store.getRun(second!.id))?.result.retry).toEqual({ ...retry.result.retry, nextAt: start + 2000 })
+      expect(await store.advanceRetries('claude', [start + 9000, start])).toEqual([third!.id])
+      expect(await store.advanceRetries('claude', [start])).toEqual([])
+      await opened.reopen()
+      expect(await claim(opened.store, { at: start + 999 })).toEqual([])
+      expect(ids(await claim(opened.store, { at: start + 1000 }))).toEqual([first!.id])
+      expect(ids(await claim(opened.store, { at: start + 2000 }))).toEqual([second!.id])
+      expect(ids(await claim(opened.store, { at: start + 5000 }))).toEqual([third!.id, other!.id])
+    })
+
+    it('is not put off when it is due or claimed already', async () => {
+      const { store } = opened
+      const [due, claimed] = await startRuns(
+        store,
+        newRun({ sessionKey: 'agent:main:a' }),
+        newRun({ sessionKey: 'agent:main:b' }),
+      )
+      await store.releaseRun(claimed!, retry)
+      expect(ids(await claim(store, { at: start + 5000 }))).toEqual([claimed!.id])
+      await store.releaseRun(due!, retry)
+      await claim(store, { at: start + 6000, max: 0 })
+      await store.advanceRetries('claude', [start + 9000])
+      expect(ids(await claim(store, { at: start + 6000 }))).toEqual([due!.id])
     })
 
     it('does not wait for a time that was set before the clock was set back', async () => {

@@ -1,7 +1,10 @@
 // Splitting a reply into chunks: nothing is lost, no chunk is too long, and every code block is closed.
 import { describe, expect, it } from 'vitest'
-import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
+import { splitIntoChunks as split } from '../../core/delivery/format/chunks.ts'
 import { createRandom, seed } from '../config/random.ts'
+
+const splitIntoChunks = async (...args: Parameters<typeof split>): Promise<string[]> =>
+  (await split(...args)).map(({ text }) => text)
 
 /** What is wrong with these chunks of a text. */
 function faultOf(text: string, chunks: readonly string[], limit: number): string | undefined {

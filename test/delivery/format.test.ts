@@ -1,8 +1,11 @@
 // The Markdown of agents in the format of a channel: what each mark becomes, and that nothing of it can do harm.
 import { describe, expect, it } from 'vitest'
-import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
+import { splitIntoChunks as split } from '../../core/delivery/format/chunks.ts'
 import type { ChannelLimits } from '../../core/plugin.ts'
 import { createRandom, seed } from '../config/random.ts'
+
+const splitIntoChunks = async (...args: Parameters<typeof split>): Promise<string[]> =>
+  (await split(...args)).map(({ text }) => text)
 
 type Format = NonNullable<ChannelLimits['format']>
 
@@ -170,6 +173,38 @@ const sizeOf = {
 
 /** The visible characters of HTML. */
 const visible = (html: string) => html.replaceAll(allowed, '').replaceAll(/\s/g, '')
+
+describe('the format ranges', () => {
+  /** The parts that a chunk shows in a style. */
+  const shown = async (markdown: string, maxText = 1000) =>
+    (await split(markdown, { maxText, format: 'ranges' })).map(({ text, ranges = [] }) =>
+      [text].concat(ranges.map(({ style, start, length }) => `${style}: ${text.slice(start, start + length)}`)),
+    )
+
+  it('has the text without marks, and the parts with a style', async () => {
+    expect(await shown('# 👍 Title\n\n**two words** and *one*, ~~gone~~ `a < b` [x](https://a.example)')).toEqual([
+      [
+        '👍 Title\n\ntwo words and one, gone a < b x (https://a.example)',
+        'bold: 👍 Title',
+        'bold: two words',
+        'italic: one',
+        'strike: gone',
+        'code: a < b',
+      ],
+    ])
+    expect(await shown('**a _b_**\n\n```js\nif (a) {\n  b()\n}\n```')).toEqual([
+      ['a b\n\nif (a) {\n  b()\n}', 'bold: a b', 'italic: b', 'code: if (a) {\n  b()\n}'],
+    ])
+    expect(await split('no style', { maxText: 100, format: 'ranges' })).toEqual([{ text: 'no style' }])
+  })
+
+  it('repeats a style that a cut divides', async () => {
+    expect(await shown('**one two three four**', 10)).toEqual([
+      ['one two', 'bold: one two'],
+      ['three four', 'bold: three four'],
+    ])
+  })
+})
 
 describe('chunks of a format', () => {
   const random = createRandom(seed)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
-import { startOutbox } from './start-outbox.ts'
+import { type OutboxDeps, startOutbox } from './start-outbox.ts'
 
 /** Each test has recipients of its own. */
 const shared = share(async () => {
@@ -15,6 +15,101 @@ const textsTo = (to: string, list: Chat['held']) => list.filter((message) => mes
 const keysTo = (to: string, list: Chat['held']) => list.filter((message) => message.to === to).map(({ key }) => key)
 
 const busy = { answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }
+
+describe('a message that cannot be sent', () => {
+  it.each([
+    ['ordered lists in one line', '1. '.repeat(3000)],
+    ['quotes in lists in one line', '- > '.repeat(2000)],
+    ['quotes', '> '.repeat(5000)],
+    ['emphasis', '*_'.repeat(5000)],
+  ])('does not block its recipient: %s', async (name, text) => {
+    const { put, ended } = shared()
+    const first = await put({ channel: 'chat-none', to: name, text: `${text}x` })
+    const second = await put({ channel: 'chat-none', to: name, text: 'next' })
+    expect([(await ended(first)).status, (await ended(second)).status]).toEqual(['sent', 'sent'])
+  })
+
+  /** Makes one part of the outbox throw, and returns what became of that message. The next one must be sent. */
+  async function breakWith(breakDeps: (deps: OutboxDeps) => OutboxDeps) {
+    const { put, ended, events } = await startOutbox(shared().chat, { breakDeps })
+    const [first, second] = [await put({ text: `broken ${'x '.repeat(60)}` }), await put({ text: 'next' })]
+    const { status, reason } = await ended(first)
+    expect(await ended(second)).toMatchObject({ status: 'sent' })
+    return { status, reason, told: events.map(({ text }) => text.split('\n')[0]) }
+  }
+
+  const fail = (): never => {
+    throw new Error('broken')
+  }
+  const failed = 'The gateway failed while sending, so it is unknown whether the delivery arrived.'
+  const prepared = 'The message could not be prepared for the channel.'
+
+  it('fails if it cannot be prepared, and the main session is told', async () => {
+    let attempts = 0
+    const result = await breakWith((deps) => ({
+      ...deps,
+      connections: {
+        ...deps.connections,
+        get: (...account) => {
+          const link = deps.connections.get(...account)
+          if (!link || attempts++ > 0) return link
+          return { ...link, channel: { ...link.channel, limits: new Proxy(link.channel.limits, { get: fail }) } }
+        },
+      },
+    }))
+    expect(result).toEqual({
+      status: 'failed',
+      reason: prepared,
+      told: [`Hook: the message to ann on chat-native was not delivered: ${prepared}`],
+    })
+  })
+
+  it.each([
+    [
+      'its connection cannot be looked up',
+      (deps: OutboxDeps): OutboxDeps => ({
+        ...deps,
+        connections: { ...deps.connections, get: once(fail, deps.connections.get) },
+      }),
+    ],
+    [
+      'its progress cannot be stored',
+      (deps: OutboxDeps): OutboxDeps => ({
+        ...deps,
+        store: { ...deps.store, advanceDelivery: once(fail, deps.store.advanceDelivery) },
+      }),
+    ],
+  ])('ends as unknown if %s, and the main session is told', async (_name, breakDeps) => {
+    expect(await breakWith(breakDeps)).toEqual({
+      status: 'unknown',
+      reason: failed,
+      told: [`Hook: the message to ann on chat-native may not have arrived, and is not sent again: ${failed}`],
+    })
+  })
+
+  it.each([
+    ['the event about it cannot be made', (deps: OutboxDeps): OutboxDeps => ({ ...deps, createFailureEvent: fail })],
+    [
+      'its end cannot be stored at first',
+      (deps: OutboxDeps): OutboxDeps => ({
+        ...deps,
+        store: { ...deps.store, endDelivery: once(fail, deps.store.endDelivery) },
+      }),
+    ],
+  ])('ends even if %s', async (_name, breakDeps) => {
+    const get = (deps: OutboxDeps) => once(fail, deps.connections.get)
+    const result = await breakWith((deps) =>
+      breakDeps({ ...deps, connections: { ...deps.connections, get: get(deps) } }),
+    )
+    expect(result).toMatchObject({ status: 'unknown', reason: failed })
+  })
+})
+
+/** The first call does something else. */
+function once<Args extends unknown[], Result>(first: () => Result, then: (...args: Args) => Result) {
+  let calls = 0
+  return (...args: Args): Result => (calls++ === 0 ? first() : then(...args))
+}
 
 describe('a delivery', () => {
   it('is sent with its key, thread and route, and stores the platform id', async () => {

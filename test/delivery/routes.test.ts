@@ -51,11 +51,15 @@ describe('POST /channels/<name>', () => {
   })
 
   it('passes on what the channel refuses, and limits failed attempts by address', async () => {
-    const { call } = linked()
+    const { call, get } = linked()
     const wrong = { 'x-signature': 'wrong' }
     expect((await call(message, wrong)).body).toEqual({ error: 'signature' })
     const statuses = [(await call(message, wrong)).status, (await call(message, wrong)).status]
     expect(statuses).toEqual([401, 429])
+    // Only a request that the channel has accepted shows that its sender has the secret.
+    expect((await get('/channels/phone?challenge=1')).status).toBe(200)
+    for (const status of [400, 404, 405]) await call(message, wrong, `/channels/phone?status=${status}`)
+    expect((await call(message, wrong)).status).toBe(429)
     expect((await call(message)).status).toBe(202)
     expect((await call(message, wrong)).status).toBe(401)
   })

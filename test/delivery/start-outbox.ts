@@ -33,9 +33,18 @@ export interface Rig {
   close(): Promise<void>
 }
 
+interface OutboxOptions {
+  dir?: string
+  limits?: Partial<OutboxLimits>
+  /** Replaces what the outbox depends on. */
+  breakDeps?: (deps: OutboxDeps) => OutboxDeps
+}
+
+export type OutboxDeps = Parameters<typeof createOutbox>[0]
+
 export async function startOutbox(
   chat: Chat,
-  { dir = temporaryFolder(), limits = {} }: { dir?: string; limits?: Partial<OutboxLimits> } = {},
+  { dir = temporaryFolder(), limits = {}, breakDeps = (deps) => deps }: OutboxOptions = {},
 ): Promise<Rig> {
   const logged: string[] = []
   const events: NewEvent[] = []
@@ -56,7 +65,7 @@ export async function startOutbox(
     redact: (text) => text,
     log,
   })
-  const outbox = createOutbox({
+  const deps: OutboxDeps = {
     store,
     connections,
     owner: 'test',
@@ -65,7 +74,8 @@ export async function startOutbox(
     onEvent: (event) => void events.push(event),
     readFile: readWorkspaceFile,
     log,
-  })
+  }
+  const outbox = createOutbox(breakDeps(deps))
   connections.open()
   await store.expireLeases()
   await outbox.resume()

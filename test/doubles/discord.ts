@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import type { Platform } from '../contracts.ts'
+import type { Platform, SaidFile } from '../contracts.ts'
 import { startDiscordGateway } from './discord-gateway.ts'
+import { type FileContent, sendContent } from './file-content.ts'
 
 export const botId = '900000000000000001'
 export const annId = '200000000000000001'
@@ -55,7 +56,8 @@ export interface Discord extends Platform<{ token: string; apiRoot: string }> {
   loseNextAnswer(): void
   limitNext(retryAfterMs: number): void
   /** Serves a file, and returns the attachment to put into a message. */
-  serve(file: { filename: string; content_type?: string; data: string; size?: number }): Fields
+  serve(file: { filename: string; content_type?: string; data: FileContent; size: number }): Fields
+  sayWithFile(text: string, file: SaidFile): Promise<void>
   /** Resolves when this many messages were accepted. */
   holds(count: number): Promise<SentMessage[]>
 }
@@ -79,6 +81,11 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
     gateway.dispatch('MESSAGE_CREATE', message)
   }
   const apiRoot = `http://127.0.0.1:${port}/api`
+  const serve: Discord['serve'] = ({ filename, content_type, data, size }) => {
+    const path = `/attachments/${state.files.size}/${filename}`
+    state.files.set(path, data)
+    return { id: '1', filename, content_type, size, url: `http://127.0.0.1:${port}${path}` }
+  }
   return {
     config: { token, apiRoot },
     badConfig: { token: 'another-token.that-is.wrong_0123456789', apiRoot },
@@ -102,11 +109,9 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
     },
     loseNextAnswer: () => void state.faults.push('drop-after'),
     limitNext: (ms) => void state.faults.push(rateLimit(ms)),
-    serve({ filename, content_type, data, size = data.length }) {
-      const path = `/attachments/${state.files.size}/${filename}`
-      state.files.set(path, data)
-      return { id: '1', filename, content_type, size, url: `http://127.0.0.1:${port}${path}` }
-    },
+    serve,
+    sayWithFile: async (text, { name, type, size, content }) =>
+      post({ content: text, attachments: [serve({ filename: name, content_type: type, data: content, size })] }),
     holds: async (count) => {
       while (state.sent.length < count) await once(state.changes, 'change')
       return state.sent
@@ -131,7 +136,7 @@ function createState(token: string, bot: string) {
     unexpected: [] as string[],
     faults: [] as SendFault[],
     failing: new Map<string, number[]>(),
-    files: new Map<string, string>(),
+    files: new Map<string, FileContent>(),
     /** The messages of each channel, oldest first, as `GET` returns them. */
     history: new Map<string, Fields[]>(),
     nonces: new Map<string, Fields>(),
@@ -183,7 +188,7 @@ async function answer(state: State, { request, response }: Exchange): Promise<vo
   const file = state.files.get(url.pathname)
   if (file !== undefined) {
     if (request.headers.authorization) state.unexpected.push('the token of the bot, sent to the file server')
-    return void response.end(file)
+    return sendContent(response, file)
   }
   const path = decodeURIComponent(url.pathname.replace(/^\/api\/v10/, ''))
   const name = `${request.method} ${path}`

@@ -1,12 +1,14 @@
 // A double of imsg: an executable that passes the lines of its standard streams on to this process, which plays the
 // Messages app and its database.
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream/promises'
 import type { Platform } from '../contracts.ts'
 
 interface Config {
@@ -243,6 +245,14 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
       const mine = rows.find((row) => row['is_from_me'] === true)
       if (mentioned && !mine) add({ ...inGroup, guid: 'mine', is_from_me: true, text: 'An earlier message.' })
       add({ ...inGroup, text, ...(mentioned && { thread_originator_guid: mine?.['guid'] ?? 'mine' }) })
+    },
+    async sayWithFile(text, { name, type, size, content }) {
+      // A pipe, so that the content is produced as it is read.
+      const path = join(attachments, name)
+      execFileSync('mkfifo', [path])
+      pipeline(content(), createWriteStream(path)).catch(() => undefined)
+      const file = { filename: path, transfer_name: name, mime_type: type, total_bytes: size, original_path: path }
+      add({ text, attachments: [file] })
     },
     echo: async (text) => add({ text, is_from_me: true, sender: '', destination_caller_id: own }),
     async disconnect() {

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { Platform } from '../contracts.ts'
+import { type FileContent, sendContent } from './file-content.ts'
 
 export interface MailboxConfig {
   url: string
@@ -17,6 +18,7 @@ export interface Entry {
   text: string
   group?: boolean
   mentioned?: boolean
+  files?: { name: string; type: string; size: number; path: string }[]
 }
 
 const token = 'mailbox-token-0123456789'
@@ -25,6 +27,7 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
   const feed: Entry[] = []
   const sent: { to: string; text: string }[] = []
   const polls: ServerResponse[] = []
+  const files = new Map<string, FileContent>()
   const changes = new EventTarget()
   let next: 'lose' | number | undefined
 
@@ -37,6 +40,8 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     if (request.headers.authorization !== `Bearer ${token}`) return void response.writeHead(401).end()
     if (request.method === 'POST') return accept((await json(request)) as (typeof sent)[number], response)
     if (request.url === '/account') return void response.end()
+    const content = files.get(request.url ?? '')
+    if (content) return sendContent(response, content)
     const after = Number(new URL(request.url ?? '', 'http://mailbox').searchParams.get('after'))
     const gone = new AbortController()
     response.once('close', () => gone.abort())
@@ -68,6 +73,11 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     messages: async () => sent,
     say: async (text) => add({ from: 'ann', text }),
     sayInGroup: async (text, { mentioned }) => add({ from: 'ann', text, group: true, mentioned }),
+    async sayWithFile(text, { content, ...file }) {
+      const path = `/files/${files.size}`
+      files.set(path, content)
+      add({ from: 'ann', text, files: [{ ...file, path }] })
+    },
     echo: async (text) => add({ from: 'me', text }),
     async disconnect() {
       while (!polls.some(isOpen)) await once(changes, 'poll')

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
+import type { SaidFile } from '../contracts.ts'
+import { type FileContent, sendContent } from './file-content.ts'
 
 const token = 'canary-mattermost-token'
 
@@ -56,7 +58,7 @@ interface Call {
   type: string
 }
 
-type Answer = { status: number; body: unknown; bytes?: Buffer }
+type Answer = { status: number; body: unknown; bytes?: FileContent }
 type Route = (call: Call) => Answer | Promise<Answer>
 
 const users = [
@@ -141,6 +143,10 @@ export async function startMattermost() {
     messages: async () => store.sent.map(({ channel_id: to, message: text }) => ({ to, text })),
     sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
       say(mentioned ? `@agent.smith ${text}` : text, { channel_id: ids.room }),
+    sayWithFile: (text: string, { name, type, size, content }: SaidFile) => {
+      const info = store.keepFile({ name, type, data: content, size })
+      return say(text, { file_ids: [info.id], metadata: { files: [info] } })
+    },
     echo: (text: string) => say(text, { user_id: ids.bot }),
     /** Cuts the connections, as soon as there is one. */
     async disconnect() {
@@ -176,14 +182,21 @@ const refuse = (status: number, id: string): Answer => ({
 })
 
 function write(response: ServerResponse, { status, body, bytes }: Answer): void {
-  if (bytes) response.writeHead(status, { 'content-type': 'application/octet-stream' }).end(bytes)
+  if (bytes) sendContent(response.writeHead(status, { 'content-type': 'application/octet-stream' }), bytes)
   else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+interface KeptFile {
+  name: string
+  type: string
+  data: FileContent
+  size?: number
 }
 
 function createStore() {
   const posts: StoredPost[] = []
   const sent: StoredPost[] = []
-  const files = new Map<string, FileInfo & { data: Buffer }>()
+  const files = new Map<string, FileInfo & { data: FileContent }>()
   /** What the server keeps of the last 30 seconds: the post of each `pending_post_id`, or nothing while it works. */
   const pending = new Map<string, StoredPost | undefined>()
   let last = 0
@@ -197,8 +210,8 @@ function createStore() {
     return stored
   }
 
-  function keepFile({ name, type, data }: { name: string; type: string; data: Buffer }): FileInfo {
-    const info = { id: idOf(`file${files.size}x`), name, mime_type: type, size: data.length }
+  function keepFile({ name, type, data, size = data.length }: KeptFile): FileInfo {
+    const info = { id: idOf(`file${files.size}x`), name, mime_type: type, size }
     files.set(info.id, { ...info, data })
     return info
   }

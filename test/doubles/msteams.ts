@@ -5,11 +5,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import type { TeamsConfig } from '../../channels/msteams/config.ts'
+import { type FileContent, sendContent } from './file-content.ts'
 import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
 
 export const appId = '11111111-1111-4111-8111-111111111111'
 export const appPassword = 'canary-app-password'
-const tenantId = '22222222-2222-4222-8222-222222222222'
+export const tenantId = '22222222-2222-4222-8222-222222222222'
+/** The object ID of a person. */
+export const alice = '44444444-4444-4444-8444-444444444444'
 const botId = `28:${appId}`
 
 export interface PostedActivity {
@@ -26,20 +29,33 @@ export interface TeamsDouble {
   url: string
   /** The activities that the service accepted. */
   posted: PostedActivity[]
+  /** How often the keys were fetched. */
+  keyFetches(): number
   /** The tokens that the login service issued. */
   tokens: string[]
   /** Resolves when the condition holds, which is checked after each accepted activity. */
   until(fits: () => boolean): Promise<void>
+  /** The contents of files, by name. Every other file has a text. */
+  files: Map<string, FileContent>
   /** What becomes of the next posts, one after the other. */
   fail(...faults: Fault[]): void
   activity(changes?: object): Record<string, unknown>
   /** A token as the Bot Framework issues it, or a forged one. */
-  token(claims?: object, key?: KeyObject): string
+  token(claims?: object, options?: { key?: KeyObject; kid?: string }): string
   close(): Promise<void>
 }
 
 /** Generated once for all doubles of a process, because this is slow. */
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
+const jwk = publicKey.export({ format: 'jwk' })
+
+/** One key under three ids, with the channels for which each may be used, as the Bot Framework limits its keys. */
+const keys = [
+  { ...jwk, kid: 'k1', use: 'sig', endorsements: ['msteams', 'webchat'] },
+  { ...jwk, kid: 'for-web-chat', use: 'sig', endorsements: ['webchat'] },
+  { ...jwk, kid: 'unlimited', use: 'sig' },
+]
 
 /** Returns a key that the double does not know. */
 export const strangeKey = (): KeyObject => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
@@ -47,6 +63,7 @@ export const strangeKey = (): KeyObject => generateKeyPairSync('rsa', { modulusL
 export async function openTeams(): Promise<TeamsDouble> {
   const [posted, tokens, faults, unexpected]: [PostedActivity[], string[], Fault[], string[]] = [[], [], [], []]
   const changes = new EventTarget()
+  const files: TeamsDouble['files'] = new Map()
   const server = createServer((request, response) => void serve(request, response))
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -54,10 +71,13 @@ export async function openTeams(): Promise<TeamsDouble> {
     const { pathname } = new URL(request.url ?? '', url)
     const reply = (status: number, value: object, headers = {}) =>
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
-    if (pathname === '/keys')
-      return void reply(200, { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1', use: 'sig' }] })
+    if (pathname === '/keys') {
+      keyFetches++
+      return void reply(200, { keys })
+    }
     if (pathname === '/token') return issueToken(new URLSearchParams(body), reply)
-    if (pathname.startsWith('/files/')) return void response.end(`the content of ${pathname.slice(7)}`)
+    if (pathname.startsWith('/files/'))
+      return sendContent(response, files.get(pathname.slice(7)) ?? `the content of ${pathname.slice(7)}`)
     if (pathname === '/picture.png' && isOwnToken(request)) return void response.end('a picture')
     const [, conversation] = /^\/teams\/v3\/conversations\/([^/]+)\/activities$/.exec(pathname) ?? []
     if (request.method === 'POST' && conversation !== undefined)
@@ -98,7 +118,7 @@ export async function openTeams(): Promise<TeamsDouble> {
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const serviceUrl = `${url}/teams`
-  let count = 0
+  let [count, keyFetches] = [0, 0]
   return {
     config: {
       appId,
@@ -111,6 +131,8 @@ export async function openTeams(): Promise<TeamsDouble> {
     url,
     posted,
     tokens,
+    files,
+    keyFetches: () => keyFetches,
     until: async (fits) => {
       while (!fits()) await once(changes, 'change')
     },
@@ -120,16 +142,17 @@ export async function openTeams(): Promise<TeamsDouble> {
       id: `${++count}`,
       serviceUrl,
       channelId: 'msteams',
-      from: { id: '29:alice', name: 'Alice', aadObjectId: 'alice' },
+      from: { id: '29:alice', name: 'Alice', aadObjectId: alice },
       recipient: { id: botId, name: 'Bot' },
       conversation: { id: 'a:conversation', conversationType: 'personal', tenantId },
+      channelData: { tenant: { id: tenantId } },
       text: 'hello',
       ...changes,
     }),
-    token: (claims = {}, key = privateKey) => {
+    token: (claims = {}, { key = privateKey, kid = 'k1' } = {}) => {
       const seconds = Math.floor(Date.now() / 1000)
       const standard = { iss: 'https://api.botframework.com', aud: appId, iat: seconds, exp: seconds + 3600 }
-      return signJwt({ ...standard, serviceurl: serviceUrl, ...claims }, key)
+      return signJwt({ ...standard, serviceurl: serviceUrl, ...claims }, { key, kid })
     },
     close: async () => {
       server.closeAllConnections()
@@ -140,9 +163,9 @@ export async function openTeams(): Promise<TeamsDouble> {
   }
 }
 
-function signJwt(claims: object, key: KeyObject): string {
+function signJwt(claims: object, { key, kid }: { key: KeyObject; kid: string }): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const text = `${part({ alg: 'RS256', typ: 'JWT', kid: 'k1' })}.${part(claims)}`
+  const text = `${part({ alg: 'RS256', typ: 'JWT', kid })}.${part(claims)}`
   return `${text}.${sign('RSA-SHA256', Buffer.from(text), key).toString('base64url')}`
 }
 

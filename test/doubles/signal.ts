@@ -2,7 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import type { Platform } from '../contracts.ts'
 
 interface Config {
@@ -45,7 +47,8 @@ export interface SignalDouble extends Platform<Config> {
   opened(count: number): Promise<void>
   /** The `Last-Event-ID` of each client that opened the stream. */
   lastEventIds: (string | undefined)[]
-  files: Map<string, string>
+  /** In base64, or the bytes as a stream. */
+  files: Map<string, string | (() => Readable)>
 }
 
 const account = '+15550000001'
@@ -57,7 +60,7 @@ const group = 'Pmpi+EfPWmsxiomLe9Nx2XF9HOE483p6iKiFj65iMwI='
 /** The parameters that signal-cli knows. The double refuses others, so that a wrong name fails a test. */
 const methods: Record<string, readonly string[]> = {
   listAccounts: [],
-  send: ['recipient', 'groupId', 'message', 'attachments'],
+  send: ['recipient', 'groupId', 'message', 'attachments', 'textStyle'],
   sendTyping: ['recipient', 'groupId', 'stop'],
   getAttachment: ['id', 'recipient', 'groupId'],
   startLink: [],
@@ -85,7 +88,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
   const clients = new Set<ServerResponse>()
   const lastEventIds: SignalDouble['lastEventIds'] = []
   const unexpected: string[] = []
-  const files = new Map<string, string>()
+  const files: SignalDouble['files'] = new Map()
   let delivered = 0
   let clock = 1_700_000_000_000
 
@@ -110,6 +113,8 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     const fault = faults.get(method)?.shift()
     if (fault === 'drop') return void request.socket.destroy()
     if (typeof fault === 'object' && 'status' in fault) return void response.writeHead(fault.status).end()
+    const stream = method === 'getAttachment' ? files.get(String(params['id'])) : undefined
+    if (typeof stream === 'function') return void pipeline(streamAnswer(stream(), id), response).catch(() => undefined)
     const answer = typeof fault === 'object' ? fault : run(method, params)
     if ('result' in answer) calls.push({ method, params })
     changed()
@@ -140,7 +145,9 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     if (method === 'finishLink') return { result: { number: account } }
     if (method === 'getAttachment') {
       const data = files.get(String(params['id']))
-      return data === undefined ? { error: { code: -1, message: 'Could not find attachment' } } : { result: { data } }
+      return typeof data !== 'string'
+        ? { error: { code: -1, message: 'Could not find attachment' } }
+        : { result: { data } }
     }
     const results = [{ recipientAddress: { number: '+1' }, type: 'SUCCESS' }]
     return { result: { timestamp: ++clock, results } }
@@ -205,6 +212,10 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     emit,
     write: (bytes) => clients.forEach((client) => void client.write(bytes)),
     say: (text, message = {}) => emitMessage({ message: text, ...message }),
+    sayWithFile: (text, { name, type, size, content }) => {
+      files.set(name, content)
+      return emitMessage({ message: text, attachments: [{ id: name, filename: name, contentType: type, size }] })
+    },
     sayInGroup: (text, { mentioned }) =>
       emitMessage({
         message: mentioned ? `\u{FFFC} ${text}` : text,
@@ -240,4 +251,11 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
       if (unexpected.length > 0) throw new Error(`the double of signal-cli refused: ${unexpected.join(', ')}`)
     },
   }
+}
+
+/** Three bytes are four characters of base64, so a chunk whose length is a multiple of three can be encoded alone. */
+async function* streamAnswer(content: AsyncIterable<Uint8Array>, id: unknown) {
+  yield '{"jsonrpc":"2.0","result":{"data":"'
+  for await (const chunk of content) yield Buffer.from(chunk).toString('base64')
+  yield `"},"id":${JSON.stringify(id)}}`
 }

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
+import type { SaidFile } from '../contracts.ts'
+import { type FileContent, sendContent } from './file-content.ts'
 
 const botToken = 'xoxb-canary-bot-token'
 const appToken = 'xapp-canary-app-token'
@@ -58,7 +60,7 @@ export async function startSlack() {
   const history: Post[] = []
   const files: StoredFile[] = []
   const faults = new Map<string, Fault[]>()
-  const served = new Map<string, { type: string; body: string | Buffer }>()
+  const served = new Map<string, { type: string; body: FileContent }>()
   let clock = 0
 
   /** Unique, growing and close to the present time, as Slack's own. */
@@ -100,7 +102,7 @@ export async function startSlack() {
     const file = served.get(request.url?.slice('/files/'.length) ?? '')
     const isAllowed = request.headers.authorization === `Bearer ${botToken}`
     if (!file || !isAllowed) response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>')
-    else response.writeHead(200, { 'content-type': file.type }).end(file.body)
+    else sendContent(response.writeHead(200, { 'content-type': file.type }), file.body)
   }
 
   function storeFile(path: string, body: Buffer, response: ServerResponse): void {
@@ -119,6 +121,12 @@ export async function startSlack() {
     const message = { ...common, text, ts, event_ts: ts, ...event }
     history.push(message as unknown as Post)
     return socketMode.deliver(message)
+  }
+
+  /** Puts a file into the storage. Returns its address. */
+  function keepFile(name: string, file: { type: string; body: FileContent }): string {
+    served.set(name, file)
+    return `${base()}/files/${name}`
   }
 
   const port = () => (server.address() as AddressInfo).port
@@ -172,10 +180,10 @@ export async function startSlack() {
         headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
         body: JSON.stringify(refuse('ratelimited')),
       }),
-    /** Puts a file into the storage. Returns its address. */
-    keepFile(name: string, file: { type: string; body: string | Buffer }): string {
-      served.set(name, file)
-      return `${base()}/files/${name}`
+    keepFile,
+    sayWithFile: (text: string, { name, type, size, content }: SaidFile) => {
+      const file = { name, mimetype: type, size, url_private_download: keepFile(name, { type, body: content }) }
+      return say(text, { subtype: 'file_share', files: [file] })
     },
     async close() {
       socketMode.close()

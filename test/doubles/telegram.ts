@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Platform } from '../contracts.ts'
+import { type FileContent, sendContent } from './file-content.ts'
 
 export interface TelegramConfig {
   botToken: string
@@ -86,6 +87,10 @@ export async function openTelegram(): Promise<TelegramDouble> {
       const mention = { text: `@${bot.username} ${text}`, entities: [{ type: 'mention', offset: 0, length: 12 }] }
       state.push({ from: ann, chat: group, ...(mentioned ? mention : { text }) })
     },
+    async sayWithFile(text, { name, type, size, content }) {
+      state.files.set(name, content)
+      say({ caption: text, document: { file_id: name, file_name: name, mime_type: type, file_size: size } })
+    },
     echo: async (text) => say({ text, from: bot }),
     async disconnect() {
       await polled()
@@ -145,7 +150,7 @@ function createState() {
     calls: [] as { method: string; args: Args }[],
     unexpected: [] as string[],
     sockets: new Set<Socket>(),
-    files: new Map<string, string>(),
+    files: new Map<string, FileContent>(),
     migrated: new Map<string, number>(),
     nextNumber: () => number++,
     pushRaw,
@@ -295,7 +300,7 @@ function serveFile(state: State, path: string, response: ServerResponse): void {
   const content = state.files.get(path.replace('documents/', ''))
   if (state.takeFault('file')) response.destroy()
   else if (content === undefined) response.writeHead(404).end()
-  else response.end(content)
+  else sendContent(response, content)
 }
 
 function refuse(response: ServerResponse, { status, ...answer }: { status: number; description: string }): void {

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Json, PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
+import { type FileContent, sendContent } from './file-content.ts'
 
 export interface CloudMessage {
   to: string
@@ -28,7 +29,7 @@ export type WhatsappCloud = Awaited<ReturnType<typeof openWhatsappCloud>>
 
 export async function openWhatsappCloud() {
   const messages: CloudMessage[] = []
-  const files = new Map<string, { name: string; type: string; data: Buffer }>()
+  const files = new Map<string, { name: string; type: string; data: FileContent }>()
   const typing: string[] = []
   const surprises: string[] = []
   const faults: Fault[] = []
@@ -49,7 +50,7 @@ export async function openWhatsappCloud() {
     if (request.method === 'POST' && pathname === `${api}/media`) return reply({ id: await keepFile(request, body) })
     if (request.method === 'POST' && pathname === `${api}/messages`) return onMessage(body, request, response)
     const file = files.get(pathname.split('/').at(-1)!)
-    if (file && pathname.startsWith('/download/')) return response.end(file.data)
+    if (file && pathname.startsWith('/download/')) return sendContent(response, file.data)
     if (file) return reply({ url: `${base}/download/${pathname.split('/').at(-1)}`, mime_type: file.type })
     surprises.push(`${request.method} ${pathname}`)
     return refuse(response, 404)
@@ -64,7 +65,7 @@ export async function openWhatsappCloud() {
     return putFile({ name: file.name, type: file.type, data: Buffer.from(await file.arrayBuffer()) })
   }
 
-  function putFile(file: { name: string; type: string; data: Buffer }): string {
+  function putFile(file: { name: string; type: string; data: FileContent }): string {
     const id = String(1000 + files.size)
     files.set(id, file)
     return id
@@ -89,7 +90,7 @@ export async function openWhatsappCloud() {
       to: `+${message.to}`,
       type: message.type!,
       text: content.body ?? content.caption ?? '',
-      ...(file && { file: { name: file.name, type: file.type, text: file.data.toString() } }),
+      ...(file && { file: { name: file.name, type: file.type, text: String(file.data) } }),
     })
     changes.dispatchEvent(new Event('change'))
     if (fault === 'lose-answer') return request.socket.destroy()

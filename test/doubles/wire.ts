@@ -2,10 +2,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** The response to the next request. */
 export type Answer =
-  | { text: string; thinking?: string }
+  /** With `pauseMs`, it pauses so long before each part. */
+  | { text: string; thinking?: string; pauseMs?: number }
   | { tool: string; args: unknown; id?: string }
   /** Several tool calls in one step. */
   | { calls: readonly { tool: string; args: unknown }[] }
@@ -75,7 +77,7 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
     }
     requests.push(request)
     arrivals.dispatchEvent(new Event('request'))
-    reply(response, answer, dialect.stream(answer, request))
+    await reply(response, answer, dialect.stream(answer, request))
   }
 
   server.listen(0, '127.0.0.1')
@@ -99,7 +101,11 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
   }
 }
 
-function reply(response: ServerResponse, answer: Answer, { events, end }: { events: string[]; end: string[] }): void {
+async function reply(
+  response: ServerResponse,
+  answer: Answer,
+  { events, end }: { events: string[]; end: string[] },
+): Promise<void> {
   if ('status' in answer) {
     response
       .writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
@@ -108,7 +114,10 @@ function reply(response: ServerResponse, answer: Answer, { events, end }: { even
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  for (const event of events) response.write(event)
+  for (const event of events) {
+    if ('pauseMs' in answer) await delay(answer.pauseMs)
+    response.write(event)
+  }
   if ('hang' in answer) return
   if ('drop' in answer) {
     response.write('', () => response.destroy())

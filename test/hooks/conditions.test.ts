@@ -1,7 +1,7 @@
 // The conditions of mappings: `match.headers`, `match.payload` and `skip`.
 import { describe, expect, it } from 'vitest'
 import { problemsOf, warningsOf } from '../config/document.ts'
-import { gatewayToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
+import { gatewayToken, hookToken, type RunningGateway, shareGateway, startGateway } from '../helpers.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } } }
 const wake = { action: 'wake', wakeMode: 'next-heartbeat', textTemplate: 'x' }
@@ -173,6 +173,108 @@ describe('skip', () => {
     const state = { message: 'Door open', entity_id: 'sensor.door' }
     expect((await post('/hooks/home-assistant', { ...state, area: 'garage' })).body.skipped).toBe(true)
     expect((await post('/hooks/home-assistant', state)).body).toHaveProperty('runId')
+  })
+})
+
+describe('contains, matches and not', () => {
+  const gateway = shareGateway({
+    agents,
+    hooks: {
+      mappings: [
+        by('text', { path: 'more', payload: { title: { contains: 'urgent' } } }),
+        by('element', { path: 'more', payload: { labels: { contains: 'bug' } } }),
+        by('pattern', { path: 'more', payload: { ref: { matches: 'refs/heads/release/*.?' } } }),
+        by('header', { path: 'more', headers: { 'x-event': { not: { in: ['push', 'ping'] }, exists: true } } }),
+        by('other', { path: 'more', payload: { kind: { exists: true, not: 'draft' } } }),
+      ],
+    },
+  })
+
+  it.each<[string, unknown, Record<string, string>?]>([
+    ['text', { title: 'very urgent!' }],
+    ['not_found', { title: 'calm' }],
+    ['element', { labels: ['a', 'bug'] }],
+    ['not_found', { labels: ['bugs'] }],
+    ['pattern', { ref: 'refs/heads/release/1.5' }],
+    ['pattern', { ref: 'refs/heads/release/a/b.c.d' }],
+    ['not_found', { ref: 'refs/heads/release/15' }],
+    ['not_found', { ref: `refs/heads/release/${'x'.repeat(20_000)}.1` }],
+    ['header', {}, { 'x-event': 'issue' }],
+    ['not_found', {}, { 'x-event': 'push' }],
+    ['other', { kind: 'final' }],
+    ['not_found', { kind: 'draft' }],
+  ])('%s handles %j %j', async (expected, payload, headers) => {
+    expect(await handledBy(gateway, 'more', [payload, headers])).toBe(expected)
+  })
+
+  it('a pattern takes bounded time', async () => {
+    const started = process.cpuUsage()
+    const mappings = [by('slow', { path: 'slow', payload: { text: { matches: `${'*a'.repeat(90)}b` } } })]
+    const { post } = await startGateway({ agents, hooks: { enabled: true, token: hookToken, mappings } })
+    expect((await post('/hooks/slow', { text: 'a'.repeat(10_000) })).status).toBe(404)
+    expect(process.cpuUsage(started).user).toBeLessThan(20_000_000)
+  })
+})
+
+describe('skip of an element', () => {
+  const gateway = shareGateway({
+    agents,
+    hooks: {
+      mappings: [
+        {
+          id: 'photos',
+          match: { path: 'photos' },
+          forEach: 'items',
+          skip: [{ item: { type: { not: 'photo' } } }, { payload: { quiet: true } }],
+          ...wake,
+          textTemplate: '{{ item.id }}',
+        },
+      ],
+    },
+  })
+  const post = (payload: object) => gateway.post('/hooks/photos', payload)
+
+  it('leaves out the elements that meet its conditions', async () => {
+    const items = [
+      { id: 'a', type: 'photo' },
+      { id: 'b', type: 'text' },
+      { id: 'c', type: 'photo' },
+    ]
+    expect((await post({ items })).body.eventIds).toHaveLength(2)
+    expect((await post({ items: [items[0], items[1]] })).body).toMatchObject({ ok: true, eventId: expect.any(String) })
+  })
+
+  it('skips the request if no element is left, and if a condition on the payload holds', async () => {
+    expect((await post({ items: [{ id: 'b', type: 'text' }] })).body).toEqual({ ok: true, skipped: true })
+    const [{ id }] = (await gateway.get('/api/requests?limit=1')).body.items
+    expect((await gateway.get(`/api/requests/${id}`)).body).toMatchObject({ status: 'skipped', reason: 'skip' })
+    expect((await post({ items: [{ id: 'a', type: 'photo' }], quiet: true })).body).toEqual({ ok: true, skipped: true })
+  })
+
+  it('needs forEach', () => {
+    const mapping = "{ match: { path: 'a' }, skip: { item: { type: 'a' } }, messageTemplate: 'x' }"
+    expect(problemsOf(`{ hooks: { enabled: true, token: '${hookToken}', mappings: [${mapping}] } }`)).toEqual([
+      expect.stringContaining('skip.item needs forEach'),
+    ])
+  })
+})
+
+describe('a session key without its id', () => {
+  it('is accepted with a warning', async () => {
+    const mapping = { id: 'orders', match: { path: 'orders' }, ...wake, sessionKey: 'hook:orders:{{ id }}' }
+    const { post, logged } = await startGateway({
+      agents,
+      hooks: { enabled: true, token: hookToken, mappings: [mapping] },
+    })
+    expect((await post('/hooks/orders', { id: 5 })).body.warnings).toBeUndefined()
+    expect(logged.join('\n')).not.toContain('session key')
+    expect((await post('/hooks/orders', { ID: 5 })).body).toMatchObject({
+      ok: true,
+      warnings: [
+        expect.stringMatching(/^A placeholder of the session key of the mapping "orders" is empty, so that unrelated/),
+      ],
+    })
+    expect(logged.join('\n')).toContain('a placeholder of the session key is empty')
   })
 })
 

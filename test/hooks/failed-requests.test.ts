@@ -24,7 +24,7 @@ async function start(changes: Document = {}) {
 }
 
 /** Each test scripts what the model answers, and has keys of its own. */
-const shared = share(() => start())
+const shared = share(() => start({ retry: { forSeconds: 0 } }))
 
 describe('a request whose run has failed', () => {
   it.each<[string, ModelAnswer, object]>([

@@ -39,7 +39,8 @@ describe('the mapping of a request', () => {
 
   it.each([
     ['ci', {}, 'by path'],
-    ['ci/', {}, 'not_found'],
+    ['ci/', {}, 'by path'],
+    ['ci//nightly', {}, 'not_found'],
     ['ci', { source: 'drone' }, 'by both'],
     ['ci', { source: 'forge' }, 'by path'],
     ['ci', { source: ['drone'] }, 'by path'],

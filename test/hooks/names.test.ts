@@ -1,4 +1,4 @@
-// The name of a hook has one valid spelling, under which its requests are stored.
+// The name of a hook: slashes around it do not count, and there is no other second spelling.
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { connect } from 'node:net'
@@ -33,10 +33,9 @@ async function post(url: string, target: string, headers: Record<string, string>
 
 /** Spellings of `ci/nightly` that a tolerant router would accept. */
 const otherSpellings = [
-  'ci/nightly/',
-  'ci/nightly//',
-  '/ci/nightly',
   'ci//nightly',
+  'ci/nightly/%20',
+  'ci/nightly/./',
   'ci%2Fnightly',
   'ci%2fnightly',
   'ci/nightly%2F',
@@ -58,8 +57,12 @@ const otherSpellings = [
   'wake/',
   '/wake',
   'agent/',
+  '/agent//',
   'agent%20',
 ]
+
+/** Spellings of `ci/nightly` with slashes around it. */
+const withSlashes = ['ci/nightly/', 'ci/nightly//', '/ci/nightly', '//ci/nightly/', 'c%69/nightly/']
 
 describe('the name of a hook', () => {
   const configured = share(() => startGateway({ agents }))
@@ -87,12 +90,13 @@ describe('the name of a hook', () => {
     expect((await get('/api/runs')).body.items).toEqual([])
   })
 
-  it('is the same for idempotency keys, the log and the run, however its letters are encoded', async () => {
+  it('is the same for idempotency keys, the log and the run, however it is spelled', async () => {
     const { url, get } = await startGateway({
       agents,
-      hooks: { mappings: [{ match: { path: 'ci/nightly' }, auth, ...quiet, idempotencyKey: '{{ id }}' }] },
+      hooks: { mappings: [{ match: { path: '/ci/nightly/' }, auth, ...quiet, idempotencyKey: '{{ id }}' }] },
     })
     for (const target of [
+      ...withSlashes.map((spelling) => `/hooks/${spelling}`),
       '/hooks/ci/nightly',
       '/hooks/c%69/nightly',
       '/%68ooks/ci/nightl%79',
@@ -105,7 +109,40 @@ describe('the name of a hook', () => {
     expect(runs.map(({ origin }: { origin: { name: string } }) => origin.name)).toEqual(['ci/nightly'])
     await expect
       .poll(async () => (await get('/api/requests?hook=ci%2Fnightly&status=duplicate')).body.items.length)
-      .toBe(4)
+      .toBe(withSlashes.length + 4)
+  })
+
+  it('is the same for the rate limit', async () => {
+    const rateLimit = { maxPerMinute: withSlashes.length }
+    const { url } = await startGateway({
+      agents,
+      hooks: { mappings: [{ match: { path: 'ci/nightly' }, ...quiet, rateLimit }] },
+    })
+    const token = { authorization: `Bearer ${hookToken}` }
+    for (const spelling of withSlashes) expect(await post(url, `/hooks/${spelling}`, token)).toBe(200)
+    expect(await post(url, '/hooks/ci/nightly', token)).toBe(429)
+  })
+
+  it('may have a trailing slash for a preset, and when its service checks the address', async () => {
+    const { url } = await startGateway({
+      agents,
+      hooks: {
+        presets: ['github'],
+        github: { auth: { secret } },
+        mappings: [
+          { match: { path: 'ci' }, auth: { ...auth, handshake: { query: 'challenge', head: true } }, ...quiet },
+        ],
+      },
+    })
+    const sign = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
+    const github = { 'x-hub-signature-256': sign, 'x-github-event': 'ping', 'x-github-delivery': '7' }
+    for (const target of ['/hooks/github', '/hooks/github/']) expect(await post(url, target, github)).toBe(200)
+    for (const target of ['/hooks/ci', '/hooks/ci/']) {
+      expect(await (await fetch(`${url}${target}?challenge=42`)).text()).toBe('42')
+      expect((await fetch(`${url}${target}`, { method: 'HEAD' })).status).toBe(200)
+      expect((await fetch(`${url}${target}`, { method: 'PUT' })).headers.get('allow')).toBe('GET, HEAD, POST')
+    }
+    expect((await fetch(`${url}/hooks/wake/`)).headers.get('allow')).toBe('POST')
   })
 
   it('is the same in the record of a rejected request', async () => {
@@ -130,10 +167,10 @@ describe('the name of a hook', () => {
     })
     const send = (target: string) => post(configured().url, target, { 'x-sign': signature })
     expect(await send('/hooks/in/ci/nightly')).toBe(200)
+    expect(await send('/hooks/in//ci/nightly')).toBe(200)
     for (const target of [
       '/hooks//in/ci/nightly',
       '//hooks/in/ci/nightly',
-      '/hooks/in//ci/nightly',
       '/Hooks/in/ci/nightly',
       '/hooks%2Fin/ci/nightly',
       '/hooks/in%20/ci/nightly',

@@ -84,7 +84,7 @@ describe('the job of a preset', () => {
     const running = shared()
     const { feed } = running
     feed.send({ id: '1', payload: { text: 'spam' } })
-    feed.send({ id: '2', payload: { text: 5 } })
+    feed.send({ id: '2', payload: { text: {} } })
     await untilAsked(feed, '/done/refused')
     expect(feed.asked).toContain('/done/skipped')
     const newest = (await requestsOf(running)).slice(0, 2)

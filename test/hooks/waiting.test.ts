@@ -14,7 +14,7 @@ const hanging = share(async () => {
   return await startGateway({
     providers: model.providers,
     gateway: { drainSeconds: 0 },
-    agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+    agents: { defaults: { model: 'double/m', heartbeat: { every: 0 }, retry: { forSeconds: 0 } } },
   })
 })
 

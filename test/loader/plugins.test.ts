@@ -13,6 +13,7 @@ import { loadExtensions } from '../../core/loader/registry.ts'
 import type { Channel, ChannelContext, InboundMessage, Tool } from '../../core/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { channelContract, createTestContext, toolsetContract } from '../contracts.ts'
+import { readText } from '../read-text.ts'
 import { openMailbox } from '../doubles/mailbox.ts'
 
 const run = promisify(execFile)
@@ -86,7 +87,7 @@ describe('an installed channel', () => {
     const connection = await (extensions.channels.get('pager') as Channel).connect(config, context)
     const [file] = (await received.promise).attachments ?? []
     expect(file).toMatchObject({ name: 'plan.txt', type: 'text/plain' })
-    expect(new TextDecoder().decode(await file?.read?.(context.signal))).toBe('All is well.')
+    expect(await readText(file!)).toBe('All is well.')
     context.abort()
     await connection.close()
   })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Client, types } from 'pg'
 import { afterAll, describe, expect, inject, it } from 'vitest'
-import { type OperationName, operations, perform } from '../../core/store/operations/operations.ts'
+import { type OperationName, operations, perform, type StoreCall } from '../../core/store/operations.ts'
 import { connect } from '../../core/store/sqlite/connection.ts'
 import { createTransaction, createTranslation } from '../../core/store/postgres/transaction.ts'
 import type { Transaction, Value } from '../../core/store/transaction.ts'
@@ -17,7 +17,7 @@ import { temporaryFolder } from '../helpers.ts'
 import { createDatabase, query } from '../postgres.ts'
 import { share } from '../share.ts'
 import { silent } from '../store/acknowledging.ts'
-import { addSampleRows, createSamples, withoutSql } from '../store/operations/samples.ts'
+import { addSampleRows, createSamples, withoutSql } from '../store/operation-samples.ts'
 import { openStore } from '../store/open-store.ts'
 
 const [requests, sessions] = [1_000_000, 100_000]
@@ -237,7 +237,7 @@ describe.each([
         for (const args of samples[operation])
           await rollBack(async (tx) => {
             await addSampleRows(tx)
-            await perform(explain(tx, scansOf, found), [operation, args])
+            await perform(explain(tx, scansOf, found), [operation, args] as StoreCall)
           })
     expect(found).toEqual([])
   })

@@ -2,7 +2,7 @@
 // message must stay a clean text without the field.
 import examples from '@octokit/webhooks-examples'
 import { describe, expect, it } from 'vitest'
-import { type Judged, loadPresets } from '../presets/deliver.ts'
+import { isId, type Judged, loadPresets } from '../presets/deliver.ts'
 import {
   hostileText,
   jsonValues,
@@ -43,7 +43,7 @@ const actors: Readonly<Record<string, RegExp>> = {
   github: /^sender(?:\.login)?$/,
   gitlab: /^user(?:_name|_username)?$/,
   jira: /^(?:user|comment|comment\.author)(?:\.displayName)?$/,
-  linear: /^(?:actor|data\.user|data\.externalUser)(?:\.name)?$/,
+  linear: /^(?:actor|data\.user|data\.externalUser)(?:\.(?:name|service))?$/,
   opsgenie: /^alert\.username$/,
   sentry: /^actor(?:\.name)?$/,
   slack: /^event(?:\.user)?$/,
@@ -78,7 +78,7 @@ describe.each([...presets])('the preset %s', (name, { preset, judge, idOf }) => 
           const changed = withValue(payload, path, value)
           const judged = judge(changed, headers)
           if (!Array.isArray(judged)) continue
-          const id: unknown = idOf(changed, headers)
+          const id = idOf(changed, headers)
           const areTexts = judged.every(({ message, sessionKey }) => message?.trim() && sessionKey?.startsWith('hook:'))
           const leaks = judged.some(({ message = '' }) => leaked.test(message.slice(0, 5000)))
           if (!areTexts || leaks || !isId(id))
@@ -89,9 +89,6 @@ describe.each([...presets])('the preset %s', (name, { preset, judge, idOf }) => 
     expect(faults).toEqual([])
   })
 })
-
-const isId = (id: unknown): boolean =>
-  id === undefined || typeof id === 'string' || Object.values(id as object).every((text) => typeof text === 'string')
 
 const leaked = /\bundefined\b|\bnull\b|\bNaN\b|\[object/
 

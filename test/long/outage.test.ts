@@ -9,6 +9,9 @@ it('answers every alert received during ten minutes without a model exactly once
     alerts: 200,
     ms: outageMs,
     phaseMs: 20_000,
-    retry: { initialDelaySeconds: 2, maxDelaySeconds: 60 },
+    timeoutSeconds: 8,
+    firstTokenTimeout: '5s',
+    retry: { initialDelaySeconds: 2, maxDelaySeconds: 300 },
+    recoveryMs: 20_000,
   })
 })

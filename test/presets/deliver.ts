@@ -11,9 +11,13 @@ export type Judged = ActionOverrides[] | 'skipped' | { refused: string }
 export interface LoadedPreset {
   preset: Preset
   judge(payload: unknown, headers?: Record<string, string>): Judged
-  /** The delivery id of a payload that is not refused. */
-  idOf(payload: unknown, headers?: Record<string, string>): ReturnType<NonNullable<Preset['deliveryId']>>
+  /** The service's id of the request, of a payload that is not refused. */
+  idOf(payload: unknown, headers?: Record<string, string>): unknown
 }
+
+/** Whether a delivery id is one, is absent, or is a `RepeatKey`. */
+export const isId = (id: unknown): boolean =>
+  id === undefined || typeof id === 'string' || Object.values(id as object).every((text) => typeof text === 'string')
 
 /** Loads the built-in presets, and those of plugins in a folder. */
 export async function loadPresets({ plugins = [] as string[], dir = import.meta.dirname } = {}): Promise<
@@ -22,10 +26,10 @@ export async function loadPresets({ plugins = [] as string[], dir = import.meta.
   const { presets, problems, close } = await loadExtensions({ plugins, dir, log: createTestContext().log })
   close()
   if (problems.length > 0) throw new Error(problems.join('\n'))
-  return new Map([...presets].map(([name, preset]) => [name, openPreset(preset)]))
+  return new Map([...presets].map(([name, preset]) => [name, load(preset)]))
 }
 
-function openPreset(preset: Preset): LoadedPreset {
+function load(preset: Preset): LoadedPreset {
   const read = createPayloadReader(preset.payload)
   return {
     preset,
@@ -40,6 +44,9 @@ function openPreset(preset: Preset): LoadedPreset {
         throw error
       }
     },
-    idOf: (received, headers = {}) => preset.deliveryId?.({ payload: read(received).payload, headers, config: {} }),
+    idOf(received, headers = {}) {
+      const { payload, problem } = read(received)
+      return problem === undefined ? preset.deliveryId?.({ payload, headers, config: {} }) : undefined
+    },
   }
 }

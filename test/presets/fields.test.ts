@@ -1,7 +1,7 @@
 // Every preset, every sample, every field that the schema names: no optional field refuses a webhook, and no value that
 // a sender chooses forges a line, hides characters, makes a message or a session key too long, or takes long to read.
 import { describe, expect, it } from 'vitest'
-import { type Judged, loadPresets } from './deliver.ts'
+import { isId, type Judged, loadPresets } from './deliver.ts'
 import {
   absentTexts,
   forgedLine,
@@ -60,6 +60,7 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge, idOf 
     const actions = actionsOf(judge(payload, headers))
     const messages = actions.map(({ message = '' }) => message)
     const keys = actions.map(({ sessionKey = '' }) => sessionKey)
+    const id = idOf(payload, headers)
     const faults = {
       'a message is too long': messages.some(
         ({ length }) => length > (name === 'gmail' ? longestMail : longestMessage),
@@ -69,8 +70,8 @@ describe.each([...presets])('the preset %s', async (name, { preset, judge, idOf 
       'a message has a forged line': messages.flatMap(linesAboveText).some((line) => line.startsWith(forgedLine)),
       'a session key is too long': keys.some(({ length }) => length > longestKey),
       'a session key has hidden characters': keys.some((key) => /[\n\t]/.test(key) || hidden.test(key)),
+      'the id is no text': !isId(id),
     }
-    idOf(payload, headers)
     return Object.entries(faults).flatMap(([fault, isTrue]) => (isTrue ? [fault] : []))
   }
 
@@ -196,8 +197,8 @@ function caught(examine: () => readonly string[]): readonly string[] {
 }
 
 /**
- * Whether twice the length costs at most three times as much. A length that costs next to nothing is not measured again:
- * at 10,000 characters, an expression that takes quadratic time needs fifty milliseconds or more.
+ * Whether twice the length costs at most three times as much. What costs next to nothing is not measured again: at
+ * 10,000 characters, an expression that takes quadratic time needs fifty milliseconds or more.
  */
 function growsLinearly(cost: (length: number) => number): boolean {
   if (cost(10_000) < 15) return true

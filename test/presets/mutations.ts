@@ -1,5 +1,4 @@
-// Changes payloads one field at a time, and what the fields are changed to. Only the fields that a preset's schema names
-// are changed.
+// Changes payloads one field at a time: only the fields that a preset's schema names. Also the values that they get.
 
 export type Schema = Readonly<Record<string, unknown>>
 

@@ -104,7 +104,15 @@ describe('the services without a preset', () => {
       token: 'a3a12ec67',
       submitted_at: '2026-01-18T18:17:02Z',
       definition: { id: 'lT4Z3j', title: 'Webhooks example' },
-      answers: [{ type: 'text', text: 'It is cold', field: { id: 'DlXF', type: 'long_text' } }],
+      answers: [
+        { type: 'text', text: 'It is cold', field: { id: 'DlXF', type: 'long_text', ref: 'mood' } },
+        {
+          type: 'choices',
+          choices: { labels: ['Mon', 'Tue'] },
+          field: { id: 'K6TX', type: 'multiple_choice', ref: 'days' },
+        },
+        { type: 'boolean', boolean: false, field: { id: 'gFFf', type: 'yes_no', ref: 'sure' } },
+      ],
     }
     expect(
       await actionsOf('typeform', { event_id: 'e1', event_type: 'form_response', form_response }, sign),
@@ -113,9 +121,9 @@ describe('the services without a preset', () => {
         message: [
           'Typeform: a response to "Webhooks example"',
           'Submitted: 2026-01-18 18:17:02 UTC',
-          'Answers: 1',
+          'Answers: 3',
           '',
-          JSON.stringify(form_response.answers),
+          '- mood: It is cold\n- days: Mon, Tue\n- sure: false',
         ].join('\n'),
       },
     ])

@@ -18,7 +18,7 @@ it.each([
   const model = await startModel()
   const { post, url } = await startGateway({
     providers: model.providers,
-    agents: { defaults: { heartbeat: { model: 'double/m' } } },
+    agents: { defaults: { heartbeat: { model: 'double/m' }, retry: { forSeconds: 0 } } },
   })
   const run = { message: 'tick', model: 'double/m', deliver: false, timeoutSeconds: 1, wakeMode: 'next-heartbeat' }
   model.script({ hang: true })

@@ -14,7 +14,7 @@ export async function wakesStayInOrder(count: number): Promise<void> {
   model.otherwise({ text: 'HEARTBEAT_OK' })
   const { post } = await startGateway({
     providers: model.providers,
-    agents: { defaults: { heartbeat: { model: 'double/m' } } },
+    agents: { defaults: { heartbeat: { model: 'double/m' }, retry: { forSeconds: 0 } } },
   })
   const each = count / clients
   await forEachClient(async (client) => {

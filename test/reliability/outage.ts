@@ -15,35 +15,50 @@ export interface Outage {
   ms: number
   phaseMs: number
   retry: Document
+  /** Shorter than a phase, so that the model hangs for longer than a run may last. */
+  timeoutSeconds: number
+  /** The `firstTokenTimeout` of the model for half of the alerts. For the others, the limit of the run comes first. */
+  firstTokenTimeout: string
+  /** How long after the outage the last alert must be answered. */
+  recoveryMs: number
 }
 
+/** The hooks of the alerts, one for each agent. */
+const paths = ['main', 'impatient']
+const mappingFor = (agentId: string): Document => ({
+  match: { path: agentId },
+  agentId,
+  auth: { scheme: 'hmac', header: 'x-sig', secret },
+  messageTemplate: '{{ text }}',
+  wakeMode: 'next-heartbeat',
+  channel: 'console',
+})
 const secret = 'the secret of the alerts 0123456789'
 
 /** The kinds of failure, which alternate. */
 const failures: readonly ModelAnswer[] = [
   { status: 500, headers: { 'retry-after-ms': '1' } },
   { status: 429, headers: { 'retry-after-ms': '1' } },
+  { hang: true },
   { hang: true, text: 'Let me' },
   { drop: true, text: 'Let me' },
 ]
 
-export async function surviveOutage({ alerts, ms, phaseMs, retry }: Outage): Promise<void> {
+export async function surviveOutage({ alerts, ms, phaseMs, recoveryMs, ...limits }: Outage): Promise<void> {
   const [model, dir] = [await startModel(), temporaryFolder()]
+  const { retry, timeoutSeconds, firstTokenTimeout } = limits
   const { url } = await startGateway(
     {
-      providers: model.providers,
-      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry } },
-      hooks: {
-        mappings: [
-          {
-            match: { path: 'alerts' },
-            auth: { scheme: 'hmac', header: 'x-sig', secret },
-            messageTemplate: '{{ text }}',
-            wakeMode: 'next-heartbeat',
-            channel: 'console',
-          },
-        ],
+      providers: {
+        ...model.providers,
+        impatient: { ...(model.providers['double'] as Document), firstTokenTimeout },
       },
+      agents: {
+        defaults: { model: 'double/m', heartbeat: { every: '0' }, retry, timeoutSeconds },
+        main: { default: true },
+        impatient: { model: 'impatient/m' },
+      },
+      hooks: { mappings: paths.map(mappingFor) },
     },
     dir,
   )
@@ -59,7 +74,9 @@ export async function surviveOutage({ alerts, ms, phaseMs, retry }: Outage): Pro
   model.otherwise({ text: 'Seen.' })
   model.tear()
 
+  const overAt = performance.now()
   for (const runId of runIds) expect(await ended(url, runId)).toMatchObject({ status: 'succeeded' })
+  expect(performance.now() - overAt).toBeLessThan(recoveryMs)
   const outbox = async () =>
     (await ask(`${url}/api/outbox?status=pending`, { headers: { authorization: `Bearer ${gatewayToken}` } })).body.items
   await expect.poll(outbox, { timeout: 60_000 }).toEqual([])
@@ -85,7 +102,7 @@ async function failInTurns(model: ModelServer, phaseMs: number, signal: AbortSig
 async function sendAlert(url: string, n: number): Promise<string> {
   const body = JSON.stringify({ text: `alert ${n}` })
   const headers = { 'x-sig': createHmac('sha256', secret).update(body).digest('hex'), 'idempotency-key': `alert-${n}` }
-  const answer = await ask(`${url}/hooks/alerts`, { method: 'POST', body, headers })
+  const answer = await ask(`${url}/hooks/${paths[n % paths.length]}`, { method: 'POST', body, headers })
   expect(answer.status).toBe(200)
   return answer.body.runId as string
 }

@@ -14,7 +14,9 @@ describe('a queue at hooks.maxQueuedRuns', () => {
       hooks: { maxQueuedRuns: 3 },
       gateway: { drainSeconds: 0 },
       providers: model.providers,
-      agents: { defaults: { model: 'double/m', maxConcurrent: 1, heartbeat: { every: '0' } } },
+      agents: {
+        defaults: { model: 'double/m', maxConcurrent: 1, heartbeat: { every: '0' }, retry: { forSeconds: 0 } },
+      },
     })
     const run = { message: 'work', deliver: false, wakeMode: 'next-heartbeat' }
     expect((await post('/hooks/agent', { ...run, timeoutSeconds: 1 })).status).toBe(200)

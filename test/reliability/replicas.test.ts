@@ -9,7 +9,7 @@ import { newEvent, newSchedule } from '../contracts/store-samples.ts'
 import { closeAtEnd, share } from '../share.ts'
 import { silent } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
-import { createDatabase, query, startPostgres } from '../postgres.ts'
+import { channelOf, createDatabase, createStranger, query, startPostgres } from '../postgres.ts'
 
 let database: Awaited<ReturnType<typeof createDatabase>>
 beforeAll(async () => {
@@ -37,6 +37,29 @@ describe('two gateways on one database', () => {
       Array.from({ length: 12 }, () => [200, 'succeeded']),
     )
     expect(await other.get(`/runs/${answers[1]?.body.runId}`)).toMatchObject({ status: 200 })
+  })
+
+  it('try a run that waits for a provider when either of them gets an answer from it', async () => {
+    const own = await createDatabase(inject('postgresUrl'))
+    onTestFinished(own.remove)
+    const model = await startModel()
+    const retry = { initialDelaySeconds: 600, maxDelaySeconds: 600 }
+    const changes = {
+      storage: { url: own.url },
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry } },
+    }
+    const [one, other] = await Promise.all([start(changes), start(changes)])
+    const run = { message: 'Do it.', deliver: false, wakeMode: 'next-heartbeat' }
+    model.otherwise({ status: 500, headers: { 'retry-after-ms': '1' } })
+    const { runId } = (await one.post('/hooks/agent', run)).body
+    const record = async () => (await other.get(`/runs/${runId}`)).body
+    await expect.poll(async () => (await record()).nextAttemptAt).toBeDefined()
+    model.otherwise({ text: 'Seen.' })
+    // Only this gateway claims new runs from now on, and it does not know of the failure.
+    await one.gateway.close()
+    await other.post('/hooks/agent', run, { prefer: 'wait=20' })
+    await expect.poll(async () => (await record()).status, { timeout: 20_000 }).toBe('succeeded')
   })
 
   it('accept a request with the same key once', async () => {
@@ -132,6 +155,43 @@ describe('two gateways on one database', () => {
     })
     await expect.poll(() => model.requests.length, { timeout: 20_000 }).toBe(1)
     expect(await model.prompt(0)).toContain('The disk is full.')
+  })
+})
+
+describe('a role that may only connect to the database', () => {
+  it('ends no gateway, locks out nobody and lifts no lockout', async () => {
+    const limit = {
+      gateway: { trustedProxies: ['127.0.0.1'] },
+      hooks: { rateLimit: { maxAttempts: 3, windowMs: 60_000, lockoutMs: 60_000 } },
+    }
+    const [one, other] = await Promise.all([start(limit), start(limit)])
+    const gateways = [one, other]
+    const fail = async (gateway: RunningGateway, address: string) => {
+      const headers = { authorization: 'Bearer wrong-token', 'x-forwarded-for': address }
+      return (await gateway.post('/hooks/wake', { text: 'x' }, headers)).status
+    }
+    const stranger = await createStranger(database.url)
+    onTestFinished(stranger.remove)
+    const channel = await channelOf(database.url)
+    const notify = async (...payloads: unknown[]) => {
+      for (const payload of payloads) await query(stranger.url, 'SELECT pg_notify($1, $2)', [channel, payload])
+    }
+    const messages = (topic: string, item: unknown) => JSON.stringify([{ topic, item }])
+    const countIgnored = ({ logged }: RunningGateway) =>
+      logged.filter((line) => line.includes('ignored a message')).length
+    await notify('not JSON', '', 'null', '{}', '[null]', '[[]]', messages('presence', null), messages('wake', null))
+    for (let n = 0; n < 9; n++) await notify(messages('hooks failure', '10.0.0.1'))
+    for (const gateway of gateways) await expect.poll(() => countIgnored(gateway)).toBe(1)
+    expect(await fail(one, '10.0.0.1')).toBe(401)
+
+    for (let n = 0; n < 3; n++) expect(await fail(one, '10.0.0.2')).toBe(401)
+    await expect.poll(() => fail(other, '10.0.0.2')).toBe(429)
+    await notify(messages('hooks cleared', '10.0.0.2'))
+    for (let n = 0; n < 3; n++) expect(await fail(one, '10.0.0.3')).toBe(401)
+    // Messages arrive in order, so the forged one has arrived by now.
+    await expect.poll(() => fail(other, '10.0.0.3')).toBe(429)
+    for (const gateway of gateways) expect(await fail(gateway, '10.0.0.2')).toBe(429)
+    expect(gateways.map(countIgnored)).toEqual([1, 1])
   })
 })
 

@@ -1,10 +1,10 @@
 // Tests retries of runs after transient model failures.
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
-import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
 
 const quick = { initialDelaySeconds: 0.05, maxDelaySeconds: 0.1 }
@@ -14,14 +14,27 @@ const wait = { prefer: 'wait=20' }
 const failing = (status: number, headers: Record<string, string> = {}): ModelAnswer[] =>
   Array.from({ length: 3 }, () => ({ status, headers: { 'retry-after-ms': '1', ...headers } }))
 
+/** A plugin with a tool that works for longer than a second. */
+const slowTool = `export default {
+  kind: 'toolset',
+  name: 'slow',
+  description: 'Slow tools.',
+  tools: [{
+    name: 'slow', group: 'slow', description: 'Takes its time.', effects: [],
+    args: { type: 'object', properties: {} },
+    execute: () => new Promise((resolve) => setTimeout(resolve, 1_500, 'done')),
+  }],
+}`
+
 /** Starts a gateway with these agents beside the default agent, and with these defaults. */
 const start = (
   providers: Document,
   agents: Document,
-  { dir = temporaryFolder(), ...defaults }: Document & { dir?: string } = {},
+  { dir = temporaryFolder(), plugins = [], ...defaults }: Document & { dir?: string; plugins?: string[] } = {},
 ) =>
   startGateway(
     {
+      plugins,
       providers,
       agents: {
         defaults: { model: 'double/m', heartbeat: { every: '0' }, retry: quick, ...defaults },
@@ -40,6 +53,165 @@ async function waiting(gateway: Pick<RunningGateway, 'get'>, runId: string) {
   await expect.poll(async () => (await get(gateway, runId)).nextAttemptAt, { timeout: 20_000 }).toBeDefined()
   return await get(gateway, runId)
 }
+
+describe('a run whose model is silent', () => {
+  const shared = share(async () => {
+    const [model, dir] = [await startModel(), temporaryFolder()]
+    const providers = {
+      ...model.providers,
+      strict: { ...(model.providers['double'] as Document), firstTokenTimeout: '1s' },
+    }
+    const agents = {
+      strict: { model: 'strict/m' },
+      once: { retry: { forSeconds: 0 } },
+      'strict-once': { model: 'strict/m', retry: { forSeconds: 0 } },
+    }
+    writeFileSync(join(dir, 'slow.mjs'), slowTool)
+    return { model, ...(await start(providers, agents, { dir, maxAttempts: 1, plugins: ['./slow.mjs'] })) }
+  })
+
+  const short = { timeoutSeconds: 1 }
+  const silences: [what: string, fields: object, answer: ModelAnswer][] = [
+    ['nothing within firstTokenTimeout', { agentId: 'strict' }, { hang: true }],
+    ['no more for firstTokenTimeout', { agentId: 'strict' }, { hang: true, text: 'Let me' }],
+    ['nothing until the time limit of the run', short, { hang: true }],
+    ['no more until the time limit of the run', short, { hang: true, text: 'Let me' }],
+  ]
+  it.each(silences)('is retried when it sends %s', async (_what, fields, answer) => {
+    const { model, post } = shared()
+    const before = model.requests.length
+    model.script(answer, answer, { text: 'at last' })
+    expect((await post('/hooks/agent', { ...run, ...fields }, wait)).body).toMatchObject({
+      status: 'succeeded',
+      reply: 'at last',
+    })
+    expect(model.requests.slice(before)).toHaveLength(3)
+  })
+
+  it('continues where it stopped: no tool is called twice', async () => {
+    const { model, post, dir } = shared()
+    const send = { tool: 'message', args: { channel: 'console', to: 'ops', text: 'once' } }
+    model.script(send, { hang: true }, { text: 'told them' })
+    expect((await post('/hooks/agent', { ...run, timeoutSeconds: 1 }, wait)).body.reply).toBe('told them')
+    expect(readFileSync(join(dir, 'console.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1)
+  })
+
+  it('fails as after any other transient failure, and its request is aborted, when it is not retried', async () => {
+    const { model, post } = shared()
+    const before = model.requests.length
+    model.script({ hang: true })
+    const { body } = await post('/hooks/agent', { ...run, agentId: 'strict-once' }, wait)
+    expect((await get(shared(), body.runId)).error).toMatchObject({
+      type: 'model_failed',
+      message: "The model's service was silent for longer than its firstTokenTimeout.",
+    })
+    await model.requests[before]?.abandoned
+  })
+
+  it('ends timed_out at the time limit of the run when it is not retried', async () => {
+    const { model, post } = shared()
+    model.script({ hang: true })
+    const { body } = await post('/hooks/agent', { ...run, agentId: 'once', timeoutSeconds: 0.5 }, wait)
+    expect(body.status).toBe('timed_out')
+    expect((await get(shared(), body.runId)).error.message).toBe('The run was stopped after 0.5 seconds.')
+  })
+
+  it('is not taken for silent while it sends a long reply slowly, or while a tool works', async () => {
+    const { model, post } = shared()
+    model.script({ tool: 'slow', args: {} }, { text: 'slow and steady', pauseMs: 600 })
+    expect((await post('/hooks/agent', { ...run, agentId: 'strict-once' }, wait)).body).toMatchObject({
+      status: 'succeeded',
+      reply: 'slow and steady',
+    })
+  })
+
+  it('does not use up the time limit of the run while the run waits to repeat its call', async () => {
+    const { model, post } = shared()
+    model.script({ status: 503, headers: { 'retry-after': '2' } }, { text: 'at last' })
+    expect((await post('/hooks/agent', { ...run, agentId: 'once', timeoutSeconds: 1 }, wait)).body).toMatchObject({
+      status: 'succeeded',
+      reply: 'at last',
+    })
+  })
+
+  it('ends timed_out when the model did answer, and the rest took too long', async () => {
+    const { model, post } = shared()
+    model.script({ tool: 'slow', args: {} })
+    const { body } = await post('/hooks/agent', { ...run, timeoutSeconds: 1.2 }, wait)
+    expect(body.status).toBe('timed_out')
+    expect((await get(shared(), body.runId)).error.message).toBe('The run was stopped after 1.2 seconds.')
+  })
+})
+
+describe('runs that wait for a provider', () => {
+  const late = { initialDelaySeconds: 600, maxDelaySeconds: 600 }
+  const lateFor = (waited: Document) => Date.parse(waited['nextAttemptAt'] as string) - Date.now()
+
+  async function startLate(dir = temporaryFolder()) {
+    const [model, broken] = [await startModel(), await startModel()]
+    const providers = { ...model.providers, broken: broken.providers['double'] }
+    broken.otherwise({ status: 500, headers: { 'retry-after-ms': '1' } })
+    const open = () => start(providers, { broken: { model: 'broken/m' } }, { dir, retry: late })
+    return { model, open, ...(await open()) }
+  }
+
+  /** Starts runs whose model fails, and waits until they wait. Returns their ids. */
+  async function failed({ post, get }: Pick<RunningGateway, 'post' | 'get'>, count: number, fields: object = {}) {
+    const answers = await Promise.all(Array.from({ length: count }, () => post('/hooks/agent', { ...run, ...fields })))
+    const runIds = answers.map(({ body }) => body.runId as string)
+    for (const runId of runIds) await waiting({ get }, runId)
+    return runIds
+  }
+
+  it('are tried soon after it has answered, a few with each answer', async () => {
+    const { model, post, get } = await startLate()
+    model.otherwise({ status: 500, headers: { 'retry-after-ms': '1' } })
+    const runIds = await failed({ post, get }, 8)
+    const [elsewhere] = await failed({ post, get }, 1, { agentId: 'broken' })
+    const before = model.requests.length
+    model.script({ text: 'It works.' })
+    model.otherwise({ hang: true })
+    expect((await post('/hooks/agent', run, wait)).body.reply).toBe('It works.')
+    await model.request(before + 2)
+    const records = async () => await Promise.all(runIds.map(async (runId) => (await get(`/runs/${runId}`)).body))
+    const stillLate = (await records()).filter(({ status, ...rest }) => status === 'queued' && lateFor(rest) > 60_000)
+    expect(stillLate).toHaveLength(6)
+    // Those two fail again, and one more answer is enough for all.
+    model.otherwise({ text: 'Seen.' })
+    model.tear()
+    await expect.poll(async () => (await records()).filter(({ nextAttemptAt }) => nextAttemptAt)).toHaveLength(8)
+    await post('/hooks/agent', run, wait)
+    await expect
+      .poll(async () => (await records()).map(({ status }) => status), { timeout: 20_000 })
+      .toEqual(runIds.map(() => 'succeeded'))
+    expect(lateFor((await get(`/runs/${elsewhere}`)).body)).toBeGreaterThan(60_000)
+  })
+
+  it('are tried soon after it has answered following a restart', async () => {
+    const { model, post, get, gateway, open } = await startLate()
+    model.script(...failing(500))
+    const [runId] = await failed({ post, get }, 1)
+    await gateway.close()
+    const after = await open()
+    model.otherwise({ text: 'Seen.' })
+    await after.post('/hooks/agent', run, wait)
+    await expect
+      .poll(async () => (await after.get(`/runs/${runId}`)).body.status, { timeout: 20_000 })
+      .toBe('succeeded')
+  })
+
+  it('wait as long as its Retry-After says', async () => {
+    const { model, post, get } = await startLate()
+    model.script(...failing(429, { 'retry-after': '1800' }))
+    const [runId] = await failed({ post, get }, 1)
+    const record = async () => (await get(`/runs/${runId}`)).body
+    const before = await record()
+    model.otherwise({ text: 'Seen.' })
+    await post('/hooks/agent', run, wait)
+    await expect.poll(async () => (await record()).nextAttemptAt).not.toBe(before.nextAttemptAt)
+    expect(Date.parse((await record()).nextAttemptAt) - Date.parse(before.startedAt)).toBeGreaterThan(1_800_000)
+  })
+})
 
 describe('a run with a transient model failure', () => {
   /** Each test scripts what the model answers. The agents differ in how their runs are retried. */
@@ -121,6 +293,9 @@ describe('a run with a transient model failure', () => {
       reply: 'other',
     })
     expect((await get(shared(), second)).status).toBe('queued')
+    // Their model has answered, so they would be tried during the next tests.
+    for (const runId of [second, first])
+      await post(`/api/runs/${runId}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
   })
 
   it('does not block later runs of its session when retry.blockSession is false', async () => {
@@ -148,13 +323,17 @@ describe('a run with a transient model failure', () => {
       status: 'queued',
       error: { message: "The model's service is over its limit (429)." },
     })
-    expect(Date.parse(late.nextAttemptAt) - Date.parse(late.startedAt)).toBeGreaterThan(1_800_000)
+    const askedFor = ({ nextAttemptAt, startedAt }: Document) =>
+      Date.parse(nextAttemptAt as string) - Date.parse(startedAt as string)
+    expect(askedFor(late)).toBeGreaterThan(1_800_000)
     const second = (await before.post('/hooks/agent', { ...run, agentId: 'soon' })).body.runId
     await waiting(before, second)
     await before.gateway.close()
     const after = await start(model.providers, { soon: {} }, { dir })
     await expect.poll(() => get(after, second)).toMatchObject({ status: 'succeeded', reply: 'at last' })
-    expect(await get(after, first)).toEqual(late)
+    const still = await get(after, first)
+    expect(still).toEqual({ ...late, nextAttemptAt: still.nextAttemptAt })
+    expect(askedFor(still)).toBeGreaterThan(1_800_000)
     expect(model.requests).toHaveLength(7)
   })
 

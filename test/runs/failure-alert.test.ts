@@ -9,7 +9,7 @@ const run = { message: 'the disk is full', deliver: false, wakeMode: 'next-heart
 
 async function start(onFailure: Document) {
   const [model, chat, dir] = [await startModel(), await startChat(), temporaryFolder()]
-  const agents = { defaults: { model: 'double/m', heartbeat: { every: '0' } } }
+  const agents = { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry: { forSeconds: 0 } } }
   const open = () =>
     startGateway(
       { providers: model.providers, agents, hooks: { onFailure }, ...chat.config(dir, { 'chat-native': {} }) },

@@ -32,7 +32,7 @@ async function start(
   const [model, chat, dir] = [await startModel(), await startChat(), temporaryFolder()]
   model.script(...answers)
   const plugged = chat.config(dir, channels)
-  const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
+  const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 }, retry: { forSeconds: 0 } } }
   const gateway = await startGateway({ providers: model.providers, agents, ...changes, ...plugged }, dir)
   const run = (fields: Document = {}) =>
     gateway.post(
@@ -348,7 +348,7 @@ describe('a run', () => {
         heartbeat: { every: 0 },
       },
       main: {},
-      hasty: { timeoutSeconds: 0.2 },
+      hasty: { timeoutSeconds: 0.2, retry: { forSeconds: 0 } },
     }
     const { run, model } = await start([ok, ok, ok, { hang: true }], { agents })
     await run({ thinking: 'high', deliver: false })

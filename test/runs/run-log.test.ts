@@ -50,7 +50,7 @@ describe('the log of runs', () => {
     }
     const { post, logged } = await startGateway({
       providers: model.providers,
-      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } },
+      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, retry: { forSeconds: 0 } } },
       hooks: { mappings: [mapping] },
     })
     const failed = (await post('/hooks/alerts', { text: 'the secret plan' }, { prefer: 'wait=20' })).body

@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { withChangeEvents } from '../../core/store/change-events.ts'
-import { openStore } from './open-store.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { createChangeEvents } from '../../core/store/commits/change-events.ts'
+import { openStore } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
 import {
   cancelledEnd,
@@ -22,18 +22,19 @@ import { silent, url } from './acknowledging.ts'
 
 async function openWithEvents() {
   const dir = await mkdtemp(join(tmpdir(), 'store-'))
-  const inner = await openStore({ url, dir, log: silent })
+  const { store, opened, commits } = openStore({ url, dir, log: silent })
+  await opened
   onTestFinished(async () => {
-    await inner.close()
+    await store.close()
     await rm(dir, { recursive: true })
   })
   let reads = 0
   const counting: Store = {
-    ...inner,
-    getRun: (id) => ((reads += 1), inner.getRun(id)),
-    getDelivery: (id) => ((reads += 1), inner.getDelivery(id)),
+    ...store,
+    getRun: (id) => ((reads += 1), store.getRun(id)),
+    getDelivery: (id) => ((reads += 1), store.getDelivery(id)),
   }
-  const { store, changes } = withChangeEvents(counting)
+  const changes = createChangeEvents({ commits, store: counting })
   const published: [kind: string, id: string, ...rest: unknown[]][] = []
   const subscribe = () => {
     changes.requests.subscribe(({ id, status, result }) => published.push(['request', id, status, result]))
@@ -71,6 +72,7 @@ it('publishes each change of a run and of its deliveries', async () => {
   await store.accept({ at: start, runs: [run, waiting] })
   const [first] = await claim(store)
   await store.releaseRun(first!)
+  await vi.waitFor(() => expect(published.at(-1)).toEqual(['run', run.id, 'queued', 0]))
   const [again] = await claim(store)
   expect(await store.endRun(first!, runEnd())).toBe(false)
   const delivery = newDelivery({ runId: run.id })
@@ -78,11 +80,13 @@ it('publishes each change of a run and of its deliveries', async () => {
   await store.cancelQueuedRun(waiting.id, cancelledEnd())
   const { id, fencingToken } = await claimDelivery(store)
   await store.endDelivery(id, fencingToken, { status: 'failed', reason: 'Nobody is there.' }, start)
+  await vi.waitFor(() => expect(published.at(-1)).toEqual(['delivery', id, 'failed', 'Nobody is there.']))
   await store.retryDelivery(id, start)
+  await vi.waitFor(() => expect(published.at(-1)).toEqual(['delivery', id, 'pending', null]))
   await claimDelivery(store)
   const late = { chunk: 0, reason: 'Sent back.', event: newEvent({ id: 'late' }) }
   expect(await Promise.all([1, 2].map(() => store.failDelivery(id, late, start)))).toEqual([true, false])
-  expect(published.filter(([, id]) => id === 'late')).toEqual([['event', 'late', start]])
+  await vi.waitFor(() => expect(published.filter(([, id]) => id === 'late')).toEqual([['event', 'late', start]]))
   expect(published.filter(([, id]) => id === run.id)).toEqual([
     ['run', run.id, 'queued', 0],
     ['run', run.id, 'running', 0],

@@ -1,14 +1,14 @@
 // Group commit, over an engine whose commits end when the test says so.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type GroupOutcome, createGroupCommit } from '../../core/store/group-commit.ts'
-import type { StoreCall } from '../../core/store/operations/operations.ts'
+import type { StoreCall } from '../../core/store/operations.ts'
 
 const limits = { groupSize: 3, maxCallsForNewWork: 4, maxCalls: 6, maxCharacters: 1000, deadlineMs: 5000 }
 const call = (n: number): StoreCall => ['getRun', [String(n)]]
 
 function setUp() {
   const groups: { calls: readonly StoreCall[]; answer: (outcome: GroupOutcome) => void }[] = []
-  const commits = createGroupCommit((calls) => new Promise((answer) => groups.push({ calls, answer })), limits)
+  const commits = createGroupCommit((calls) => new Promise((answer) => groups.push({ calls, answer })), { limits })
   const succeed = (calls: readonly StoreCall[]): GroupOutcome => ({
     results: calls.map(([, [id]]) => id),
     failures: new Map(),

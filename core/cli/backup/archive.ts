@@ -8,27 +8,34 @@ import {
   lstatSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { isRecord } from '../../config/walk.ts'
 import { findDamage } from '../../store/sqlite/copy.ts'
+import { listProblems, type Static, Type } from '../../typebox.ts'
 import { CommandError } from '../command-error.ts'
+import { escapeInLine } from '../escape-for-terminal.ts'
+import { secureEntries } from './unpacked.ts'
 
-export interface Manifest {
-  format: 1
+const format = 1
+
+const Manifest = Type.Object({
+  format: Type.Literal(format),
   /** The version of the gateway that wrote it. */
-  version: string
-  createdAt: string
+  version: Type.String(),
+  createdAt: Type.String({ pattern: String.raw`^[\d-]{10}T[\d:.]{5,15}Z$` }),
   /** The name of the configuration file. */
-  config: string
-  /** Hashes of files, and targets of links, by path. */
-  entries: Record<string, string>
-}
+  config: Type.String({ pattern: String.raw`^(?!\.{1,2}$)[^/\\\x00-\x1f]+$` }),
+  /** Hashes of files by path. */
+  entries: Type.Record(Type.String(), Type.String()),
+})
+export type Manifest = Static<typeof Manifest>
 
 /** The store in the archive, and the folder of all other files. */
 export const storeName = 'store.db'
@@ -36,7 +43,7 @@ export const filesName = 'files'
 const manifestName = 'manifest.json'
 
 export async function writeManifest(folder: string, about: Omit<Manifest, 'format' | 'entries'>): Promise<void> {
-  const manifest: Manifest = { format: 1, ...about, entries: await describeEntries(folder) }
+  const manifest: Manifest = { format, ...about, entries: Object.fromEntries(await describeEntries(folder)) }
   writeFileSync(join(folder, manifestName), JSON.stringify(manifest))
 }
 
@@ -57,24 +64,59 @@ export async function pack(folder: string, { archive, report }: { archive: strin
   }
 }
 
-/** Unpacks an archive into an empty folder and compares every file with the manifest. */
-export async function unpack(archive: string, { folder, report }: { folder: string; report: Report }) {
+interface Unpacked {
+  manifest: Manifest
+  /** Symbolic links of a backup of an older version. They were not unpacked. */
+  links: string[]
+}
+
+/** Unpacks an archive from anywhere into an empty folder, and compares every file with the manifest. */
+export async function unpack(
+  archive: string,
+  { folder, report }: { folder: string; report: Report },
+): Promise<Unpacked> {
+  const bytes = await extract(archive, { folder, report })
+  const links = secureEntries(folder, { archive, bytes })
+  const manifest = readManifest(archive, folder)
+  const found = await describeEntries(folder)
+  const listed = new Map(Object.entries(manifest.entries).filter(([path]) => !links.includes(path)))
+  const wrong = [...found.keys(), ...listed.keys()].find((path) => found.get(path) !== listed.get(path))
+  if (wrong !== undefined)
+    throw new CommandError(`${archive} is damaged: ${escapeInLine(wrong)} is not what was backed up.`)
+  for (const path of [storeName, `${filesName}/${manifest.config}`])
+    if (!found.has(path)) throw new CommandError(`${archive} is not a backup: it has no file ${escapeInLine(path)}.`)
+  const damage = await findDamage(join(folder, storeName))
+  if (damage !== undefined) throw new CommandError(`The store in ${archive} is damaged: ${escapeInLine(damage)}.`)
+  return { manifest, links }
+}
+
+/** @returns the bytes of the tar stream */
+async function extract(archive: string, { folder, report }: { folder: string; report: Report }): Promise<number> {
+  const { bavail, bsize } = statfsSync(folder)
+  const free = bavail * bsize
+  let bytes = 0
+  const limitBytes = async function* (source: AsyncIterable<Buffer>) {
+    for await (const chunk of source) {
+      bytes += chunk.length
+      if (bytes > free) throw new CommandError(`${archive} needs more space than is free in ${dirname(folder)}.`)
+      yield chunk
+    }
+  }
   try {
     await runTar(['-xf', '-', '-C', folder], ({ stdin }) =>
-      pipeline(createReadStream(archive), reportBytes(report, statSync(archive).size), createGunzip(), stdin),
+      pipeline(
+        createReadStream(archive),
+        reportBytes(report, statSync(archive).size),
+        createGunzip(),
+        limitBytes,
+        stdin,
+      ),
     )
   } catch (error) {
     if (error instanceof CommandError) throw error
     throw new CommandError(`${archive} is damaged or is not a backup: it cannot be unpacked.`)
   }
-  const manifest = readManifest(archive, folder)
-  const entries = await describeEntries(folder)
-  const paths = new Set([...Object.keys(entries), ...Object.keys(manifest.entries)])
-  const wrong = [...paths].find((path) => entries[path] !== manifest.entries[path])
-  if (wrong !== undefined) throw new CommandError(`${archive} is damaged: ${wrong} is not what was backed up.`)
-  const damage = await findDamage(join(folder, storeName))
-  if (damage !== undefined) throw new CommandError(`The store in ${archive} is damaged: ${damage}.`)
-  return manifest
+  return bytes
 }
 
 /** A step of a pipeline. A tar stream is a little longer than its files. */
@@ -91,26 +133,31 @@ function reportBytes(report: Report, total: number) {
 }
 
 function readManifest(archive: string, folder: string): Manifest {
-  try {
-    const manifest = JSON.parse(readFileSync(join(folder, manifestName), 'utf8')) as Manifest
-    if (manifest.format === 1) return manifest
-  } catch {
-    throw new CommandError(`${archive} is not a backup of svc-gateway.`)
-  }
-  throw new CommandError(`${archive} was written by a newer version of svc-gateway; install that version first.`)
+  const manifest = parseManifest(join(folder, manifestName))
+  if (isRecord(manifest) && typeof manifest['format'] === 'number' && manifest['format'] > format)
+    throw new CommandError(`${archive} was written by a newer version of svc-gateway; install that version first.`)
+  if (listProblems(Manifest, manifest).length === 0) return manifest as Manifest
+  throw new CommandError(`${archive} is not a backup of svc-gateway.`)
 }
 
-async function describeEntries(folder: string): Promise<Record<string, string>> {
-  const entries: Record<string, string> = {}
+function parseManifest(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+async function describeEntries(folder: string): Promise<Map<string, string>> {
+  const entries = new Map<string, string>()
   for (const path of listFiles(folder)) {
     const name = relative(folder, path).replaceAll(sep, '/')
-    if (name === manifestName) continue
-    entries[name] = lstatSync(path).isSymbolicLink() ? `link to ${readlinkSync(path)}` : await hashOf(path)
+    if (name !== manifestName) entries.set(name, await hashOf(path))
   }
   return entries
 }
 
-/** The absolute paths of all files and links below a folder. */
+/** The absolute paths of all files below a folder. */
 const listFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())

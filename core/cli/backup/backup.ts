@@ -1,10 +1,22 @@
 // The command `backup`: writes one archive with the configuration and the state, also while the gateway runs.
-import { closeSync, cpSync, existsSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readLocatedConfig } from '../../config/file/read-located.ts'
 import { readVersion } from '../../control/version.ts'
 import { copyStore } from '../../store/sqlite/copy.ts'
 import { CommandError } from '../command-error.ts'
+import { escapeInLine } from '../escape-for-terminal.ts'
 import { printJson } from '../inspect/output.ts'
 import { createProgressView, formatMegabytes, type ProgressView } from '../progress.ts'
 import { filesName, pack, storeName, unpack, writeManifest } from './archive.ts'
@@ -46,10 +58,10 @@ export async function backup(file: string, { config, force = false, json = false
     await unpack(archive, { folder: check, report: (done, total) => view.report({ step: 'verify', done, total }) })
     publish(archive, target, force)
   }).finally(view.end)
-  const { files, outside } = contents
+  const { files, links, outside } = contents
   const bytes = statSync(target).size
-  if (json) return printJson({ type: 'result', file: target, bytes, files: files.length, outside })
-  printResult({ target, bytes, outside })
+  if (json) return printJson({ type: 'result', file: target, bytes, files: files.length, links, outside })
+  printResult({ target, bytes, links, outside })
 }
 
 function assertPossible(target: string, { store, force }: { store: string; force: boolean }): void {
@@ -84,8 +96,11 @@ async function copyContents({ store, files }: Contents, { from, to, view }: Copy
 
 /** An agent may delete a file of its workspace at this moment. */
 function copyFile(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true })
   try {
-    cpSync(from, to, { verbatimSymlinks: true, preserveTimestamps: true })
+    const { atime, mtime } = statSync(from)
+    copyFileSync(from, to)
+    utimesSync(to, atime, mtime)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
@@ -104,16 +119,18 @@ function publish(archive: string, target: string, force: boolean): void {
   }
 }
 
-interface Result extends Pick<Contents, 'outside'> {
+interface Result extends Pick<Contents, 'links' | 'outside'> {
   target: string
   bytes: number
 }
 
-function printResult({ target, bytes, outside }: Result): void {
+function printResult({ target, bytes, links, outside }: Result): void {
   process.stdout.write(
     `Wrote ${target} (${formatMegabytes(bytes)}) and verified it. It contains secrets and private data, and only you ` +
       'can read it.\n',
   )
+  for (const path of links)
+    process.stderr.write(`Not included, because it is a link to a folder or to another place: ${escapeInLine(path)}\n`)
   for (const path of outside)
     process.stderr.write(`Not included, because it is outside the configuration directory: ${path}\n`)
 }

@@ -1,7 +1,8 @@
 // Decides which files belong to a backup: the configuration, what it refers to, and the state.
-import { existsSync, lstatSync, readdirSync } from 'node:fs'
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { ConfigDocument } from '../../config/file/read.ts'
+import { confine } from '../../config/file/paths.ts'
 import { readStorageUrl, type StoredUrl } from '../../config/file/storage-url.ts'
 import { isRecord } from '../../config/walk.ts'
 import { parseStoreUrl } from '../../store/store-url.ts'
@@ -10,8 +11,10 @@ import { CommandError } from '../command-error.ts'
 export interface Contents {
   /** The absolute path of the store. */
   store: string
-  /** Files and links, relative to the configuration directory. The store is not among them. */
+  /** Files, and links to files, relative to the configuration directory. The store is not among them. */
   files: string[]
+  /** Links that are left out: to folders, and to what is outside of the configuration directory. */
+  links: string[]
   /** What the configuration refers to outside its directory. */
   outside: string[]
 }
@@ -22,11 +25,30 @@ export function listContents(document: ConfigDocument): Contents {
   const named = [file, 'state', ...referencesOf(document.value)].map((path) => resolve(dir, path))
   const existing = [...new Set(named)].filter((path) => existsSync(path))
   const inside = existing.filter((path) => isInside(dir, path))
-  const files = inside.flatMap(filesIn).filter((path) => !isLeftOut(path, store))
+  const found = inside.flatMap(filesIn).filter((path) => !isLeftOut(path, store))
+  const names = [...new Set(found.map((path) => relative(dir, path)))].toSorted((a, b) => (a < b ? -1 : 1))
+  const isKept = (name: string): boolean => {
+    const path = join(dir, name)
+    return path === file || !lstatSync(path).isSymbolicLink() || isFileIn(dir, name)
+  }
   return {
     store,
-    files: [...new Set(files.map((path) => relative(dir, path)))].toSorted((a, b) => (a < b ? -1 : 1)),
+    files: names.filter(isKept),
+    links: names.filter((name) => !isKept(name)),
     outside: existing.filter((path) => !isInside(dir, path)),
+  }
+}
+
+/** The paths outside of its directory to which a configuration refers, whether or not they exist. */
+export const listOutside = (value: Record<string, unknown>, dir: string): string[] =>
+  [...new Set(referencesOf(value).map((path) => resolve(dir, path)))].filter((path) => !isInside(dir, path))
+
+/** Whether a relative path leads to a file inside a folder, with all links resolved. */
+export function isFileIn(folder: string, path: string): boolean {
+  try {
+    return statSync(confine(folder, path)).isFile()
+  } catch {
+    return false
   }
 }
 
@@ -63,7 +85,7 @@ function secretFilesOf(value: unknown): string[] {
   return [...(typeof file === 'string' ? [file] : []), ...Object.values(value).flatMap(secretFilesOf)]
 }
 
-function isInside(dir: string, path: string): boolean {
+export function isInside(dir: string, path: string): boolean {
   const inner = relative(dir, path)
   return inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)
 }

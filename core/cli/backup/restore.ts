@@ -1,54 +1,88 @@
 // The command `restore`: puts the files of a backup in place, and keeps the files that were there.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { commandLine, firstConfigFile, locateConfig } from '../../config/file/locate.ts'
 import { readConfigFile } from '../../config/file/read.ts'
+import { isRecord } from '../../config/walk.ts'
 import { acquireLock } from '../../store/sqlite/lock.ts'
 import { CommandError } from '../command-error.ts'
+import { escapeInLine } from '../escape-for-terminal.ts'
 import { printJson } from '../inspect/output.ts'
 import { createProgressView } from '../progress.ts'
+import { quoteWord } from '../quote-word.ts'
 import { filesName, storeName, unpack } from './archive.ts'
 import type { BackupOptions } from './backup.ts'
-import { locateStore } from './contents.ts'
+import { isFileIn, isInside, listOutside, locateStore } from './contents.ts'
 import { withTemporaryFolder } from './temporary-folder.ts'
 
 const steps = { verify: { title: 'Verifying the backup', unit: 'bytes' } } as const
 
-export async function restore(file: string, { config, force = false, json = false }: BackupOptions): Promise<void> {
+interface RestoreOptions extends BackupOptions {
+  store?: string
+}
+
+export async function restore(
+  file: string,
+  { config, store, force = false, json = false }: RestoreOptions,
+): Promise<void> {
   process.umask(0o077)
   const archive = resolve(file)
   if (!existsSync(archive)) throw new CommandError(`${archive} does not exist.`)
+  if (!statSync(archive).isFile()) throw new CommandError(`${archive} is not a file; name the archive of a backup.`)
   const target = locateTarget(config)
   mkdirSync(dirname(target), { recursive: true })
   const view = createProgressView(steps, { json })
   const prefix = join(dirname(target), '.svc-gateway-restore-')
   await withTemporaryFolder(prefix, 'The restore was interrupted, and nothing was changed.', async (folder) => {
     const report = (done: number, total: number): void => view.report({ step: 'verify', done, total })
-    const manifest = await unpack(archive, { folder, report }).finally(view.end)
-    const kept = putInPlace(folder, { target, name: basename(manifest.config), force })
-    const result = { type: 'result', file: target, createdAt: manifest.createdAt, kept }
-    const check = commandLine(`check --config ${target}`)
-    if (json) printJson(result)
-    else process.stdout.write(`Restored the backup of ${result.createdAt}. Check it with: ${check}\n`)
+    const { manifest, links } = await unpack(archive, { folder, report }).finally(view.end)
+    const placement = { archive, target, name: manifest.config, store: store && resolve(store), force }
+    const { kept, outside } = putInPlace(folder, placement)
+    printResult({ file: target, createdAt: manifest.createdAt, kept, links, outside }, json)
   })
 }
 
+interface Result {
+  file: string
+  createdAt: string
+  /** The new paths of the files that were there. */
+  kept: string[]
+  /** Links that were not restored. */
+  links: string[]
+  /** What the restored configuration refers to outside its directory. */
+  outside: string[]
+}
+
+function printResult(result: Result, json: boolean): void {
+  if (json) return printJson({ type: 'result', ...result })
+  for (const path of result.links) process.stderr.write(`Not restored, because it is a link: ${escapeInLine(path)}\n`)
+  for (const path of result.outside)
+    process.stderr.write(`Named by the configuration, but outside its directory: ${escapeInLine(path)}\n`)
+  const check = commandLine(`check --config ${result.file}`)
+  process.stdout.write(`Restored the backup of ${result.createdAt}. Check it with: ${check}\n`)
+}
+
 interface Placement {
+  archive: string
   /** The configuration file to write. */
   target: string
   /** Its name in the backup. */
   name: string
+  /** The absolute path for the store, if the user has given one. */
+  store: string | undefined
   force: boolean
 }
 
-/** @returns the new paths of the files that were there */
-function putInPlace(folder: string, { target, name, force }: Placement): string[] {
+function putInPlace(folder: string, placement: Placement): Pick<Result, 'kept' | 'outside'> {
+  const { target, name, force } = placement
   const dir = dirname(target)
   const files = join(folder, filesName)
   const restored = join(folder, 'configuration')
   renameSync(join(files, name), restored)
-  const store = locateStore({ value: readConfigFile(restored).value, dir }, files)
+  const value = readRestored(restored, placement)
+  const store = placement.store ?? locateInside({ value, dir, files }, placement)
+  assertFree(store, { ...placement, files, dir })
   const names = readdirSync(files)
   const existing = listExisting({ dir, store, names: [...names, relative(dir, target)] })
   if (existing.length > 0 && !force) throw wouldReplace(dir, existing)
@@ -58,7 +92,61 @@ function putInPlace(folder: string, { target, name, force }: Placement): string[
   renameSync(restored, target)
   mkdirSync(dirname(store), { recursive: true })
   copyFileSync(join(folder, storeName), store)
-  return kept
+  return { kept, outside: listOutside(value, dir) }
+}
+
+const maxConfigBytes = 4 * 1024 * 1024
+
+function readRestored(path: string, { archive }: Placement): Record<string, unknown> {
+  try {
+    if (statSync(path).size <= maxConfigBytes) return readConfigFile(path).value
+  } catch {
+    // What is wrong with it does not matter here: the command `backup` never writes such a file.
+  }
+  throw new CommandError(`${archive} is not restored: its configuration cannot be read.`)
+}
+
+interface Restored {
+  value: Record<string, unknown>
+  dir: string
+  /** The folder of the files that the configuration names. */
+  files: string
+}
+
+/** Whoever wrote the archive must not choose which file of this machine is written, or read. */
+function locateInside({ value, dir, files }: Restored, { archive }: Placement): string {
+  const advice = 'If you expect that, name the file of the store with --store'
+  const url = isRecord(value['storage']) ? value['storage']['url'] : undefined
+  if (isRecord(url) && !(typeof url['file'] === 'string' && isFileIn(files, url['file'])))
+    throw new CommandError(
+      `${archive} is not restored: storage.url is in a file that the backup does not have. ${advice}.`,
+    )
+  const store = locateStore({ value, dir }, files)
+  if (isInside(dir, store)) return store
+  const sentence = `its configuration keeps the store at ${escapeInLine(store)}, which is outside ${dir}`
+  throw new CommandError(`${archive} is not restored: ${sentence}. ${advice} ${escapeInLine(quoteWord(store))}.`)
+}
+
+/** Throws if the store would replace a file of the backup, or become part of one. */
+function assertFree(store: string, { archive, target, files, dir }: Placement & { files: string; dir: string }): void {
+  const paths = ['', '-wal', '-shm', '-journal'].map((ending) => `${store}${ending}`)
+  const isTaken = (path: string): boolean => path === target || hasEntry(files, relative(dir, path))
+  if (!isInside(dir, store) || !paths.some(isTaken)) return
+  throw new CommandError(
+    `${archive} is not restored: its configuration keeps the store at ${escapeInLine(store)}, where the backup has ` +
+      'another file.',
+  )
+}
+
+/** Whether a folder has something at this path, or a file where the path needs a folder. */
+function hasEntry(folder: string, path: string): boolean {
+  let at = folder
+  for (const name of path.split(sep)) {
+    at = join(at, name)
+    const stat = lstatSync(at, { throwIfNoEntry: false })
+    if (!stat?.isDirectory()) return stat !== undefined
+  }
+  return true
 }
 
 function locateTarget(option: string | undefined): string {

@@ -1,6 +1,5 @@
 // A folder for unfinished work, which is removed at the end, also after Ctrl-C.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { interrupted } from '../command-error.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -11,9 +10,12 @@ export async function withTemporaryFolder(
   work: (folder: string) => Promise<void>,
 ): Promise<void> {
   const folder = mkdtempSync(prefix)
-  const onSignal = (): never => {
+  // `process.exit` would wait for a thread that reads a large store.
+  const onSignal = (signal: NodeJS.Signals): void => {
     process.stderr.write(`\n${what}\n`)
-    process.exit(interrupted)
+    remove()
+    process.off(signal, onSignal)
+    process.kill(process.pid, signal)
   }
   // Tried again, because threads may still create files in it.
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 10 })

@@ -17,6 +17,7 @@ export function registerBackup(program: Command): void {
     .description('Restore a backup. The gateway must be stopped.')
     .argument('<file>', 'the archive, from "backup"')
     .option('--config <file>', 'where to restore the configuration file (default: as for start)')
+    .option('--store <file>', 'where to restore the store, if storage.url is outside the configuration directory')
     .option('--force', 'replace existing files, which are kept under another name')
     .option('--json', 'one JSON object per line: progress and the result')
     .action(async (file, options) => (await import('../backup/restore.ts')).restore(file, options))

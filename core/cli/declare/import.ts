@@ -6,9 +6,12 @@ export function registerImport(program: Command): void {
   const group = program.command('import').description('Take over what other programs and services use.')
   const openclaw = group
     .command('openclaw')
-    .description('Write a configuration from openclaw.json, and list what could not be carried over, and why.')
+    .description(
+      'Write a configuration from openclaw.json, and list what it runs, sends and opens, and what is left out.',
+    )
     .argument('<file>', 'the configuration of openclaw')
     .option('--config <file>', 'the file to write (default: the one that setup writes)')
+    .option('--yes', 'write the configuration without asking whether it may run, send and open what is listed')
     .option('--force', 'replace an existing file')
     .option('--json', 'one JSON object')
     .action(async (file, options) => (await import('../import/openclaw.ts')).importOpenclaw(file, options))

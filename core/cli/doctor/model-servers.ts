@@ -3,6 +3,7 @@ import { connectError, connectStatusError } from '../../connect-error.ts'
 import { isAuthError } from '../../auth-error.ts'
 import { firstLineOf } from '../../errors.ts'
 import type { Config } from '../../config/schema.ts'
+import { settingsOfProvider } from '../../config/schema/extensions.ts'
 import type { ModelListRequest, Provider } from '../../plugin.ts'
 import { limitMs, readDate, type ServerDate } from './gateway/state.ts'
 
@@ -23,9 +24,9 @@ export async function askModelServers(
   { providers: configured }: Pick<Config, 'providers'>,
 ): Promise<ModelAnswer[]> {
   const sections = Object.entries(configured)
-  const answers = sections.map(async ([name, { kind, ...settings }]): Promise<ModelAnswer[]> => {
-    const provider = providers.get(kind)
-    return provider?.listModels ? [await askServer(name, provider, settings)] : []
+  const answers = sections.map(async ([name, section]): Promise<ModelAnswer[]> => {
+    const provider = providers.get(section.kind)
+    return provider?.listModels ? [await askServer(name, provider, settingsOfProvider(section))] : []
   })
   return (await Promise.all(answers)).flat()
 }

@@ -5,8 +5,8 @@ import { dirname } from 'node:path'
 import { ConfigError, type ConfigProblem } from '../../config/config-error.ts'
 import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
 import { type ConfigDocument, readConfigFile } from '../../config/file/read.ts'
-import { type ResolvedConfig, resolveConfig } from '../../config/resolve.ts'
-import { findWarnings } from '../../findings.ts'
+import type { ResolvedConfig } from '../../config/resolve.ts'
+import { findWarnings, resolveWithWarnings } from '../../findings.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
 import type { ControlOptions } from '../control-client.ts'
 import type { Outcome } from './finding.ts'
@@ -87,11 +87,11 @@ async function checkDocument(document: ConfigDocument): Promise<ConfigReport> {
   const extensions = await loadExtensions({ plugins, dir, log: silent })
   const report = { file, pluginProblems: extensions.problems, close: () => extensions.close() }
   try {
-    const resolved = resolveConfig(document, extensions)
+    const resolved = await resolveWithWarnings(document, extensions)
     const warnings = await findWarnings(resolved, { extensions })
     return { ...report, warnings, ready: { document, resolved, extensions } }
   } catch (error) {
-    if (error instanceof ConfigError) return { ...report, errors: error.problems }
+    if (error instanceof ConfigError) return { ...report, errors: error.problems, warnings: error.warnings }
     extensions.close()
     throw error
   }

@@ -10,7 +10,8 @@ const same = (...names: string[]) => oneOf(Object.fromEntries(names.map((name) =
 /** Secrets are texts, or references of which those to the environment exist here. */
 function secret(value: unknown): string | undefined {
   if (!isRecord(value)) return text(value)
-  return value['source'] === 'env' && typeof value['id'] === 'string' ? `\${${value['id']}}` : undefined
+  const { source, id } = value
+  return source === 'env' && typeof id === 'string' && /^[A-Za-z_]\w*$/.test(id) ? `\${${id}}` : undefined
 }
 
 const filledList = (value: unknown) => (Array.isArray(value) && value.length > 0 ? value : undefined)
@@ -117,7 +118,8 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/^hooks\.transformsDir/, 'transforms are in the folder "transforms" beside the configuration'],
   [
     /^hooks\.mappings\..*\.transform/,
-    'copy the file to the folder "transforms" and adapt it; see docs/from-openclaw.md',
+    'it is not a file in a folder of openclaw.json; copy it to the folder "transforms" and adapt it; ' +
+      'see docs/from-openclaw.md',
   ],
   [/\.allowUnsafeExternalContent$/, 'it turns a protection off; decide again whether you need it'],
   [/\.sessionMode$/, 'runs with the same session key share one session here'],

@@ -1,34 +1,83 @@
-// Makes a transform of openclaw usable: a file that calls it as openclaw does, and returns what this gateway expects.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+// Makes transforms of openclaw usable: copies them, and adds a file for each that calls it as openclaw does and returns
+// what this gateway expects. Nothing is written before the import is confirmed.
+import { copyFileSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, normalize, relative } from 'node:path'
 import { confine, PathError } from '../../config/file/paths.ts'
 import { isRecord } from '../../config/walk.ts'
 
-/** @returns the module of the new file, or `undefined` if there is no such transform */
-export function wrapTransform(transform: unknown, { from, to }: { from: string; to: string }): string | undefined {
-  if (!isRecord(transform) || typeof transform['module'] !== 'string') return undefined
-  const { module, export: name } = transform
-  if (!isPresent(from, module)) return undefined
-  mkdirSync(to, { recursive: true, mode: 0o700 })
-  const wrapper = freeName(to, basename(module).replace(/\.[^.]*$/, ''))
-  writeFileSync(join(to, wrapper), wrapperText(module, typeof name === 'string' ? name : undefined), { mode: 0o600 })
-  return wrapper
+export interface Transforms {
+  /** @returns the module of the new file, or `undefined` if there is no such transform */
+  wrap(transform: unknown): string | undefined
+  /** The folder to copy, if a mapping uses one of its files. */
+  readonly source: string | undefined
+  write(): void
 }
 
-function isPresent(root: string, module: string): boolean {
+interface Folders {
+  /** The folder of the configuration of openclaw. */
+  root: string
+  /** The folder of its transforms, relative to that. */
+  from: string
+  to: string
+}
+
+const isCode = (name: string): boolean => /\.(?:[cm]?[jt]s|json)$/.test(name)
+
+export function createTransforms({ root, from, to }: Folders): Transforms {
+  const source = findFolder(root, from)
+  const files = source === undefined ? [] : listFiles(source)
+  const wrappers = new Map<string, string>()
+
+  /** Several mappings may use functions of one module. */
+  function freeName(base: string, count = 1): string {
+    const name = `openclaw-${base}${count === 1 ? '' : `-${count}`}.js`
+    return wrappers.has(name) || existsSync(join(to, name)) ? freeName(base, count + 1) : name
+  }
+
+  return {
+    wrap: (transform) => {
+      if (!isRecord(transform) || typeof transform['module'] !== 'string') return undefined
+      const { module, export: name } = transform
+      if (!files.includes(normalize(module))) return undefined
+      const wrapper = freeName(basename(module).replace(/\.[^.]*$/, ''))
+      wrappers.set(wrapper, wrapperText(module, typeof name === 'string' ? name : undefined))
+      return wrapper
+    },
+    get source() {
+      return wrappers.size > 0 ? source : undefined
+    },
+    write: () => {
+      if (source === undefined || wrappers.size === 0) return
+      for (const file of files) copyNew(join(source, file), join(to, file))
+      for (const [name, text] of wrappers) writeFileSync(join(to, name), text, { mode: 0o600, flag: 'wx' })
+    },
+  }
+}
+
+/** Only a folder inside that of openclaw: its configuration may be from somebody else. */
+function findFolder(root: string, from: string): string | undefined {
   try {
-    confine(root, module)
-    return true
+    const folder = confine(root, from)
+    return folder !== confine(root, '.') && lstatSync(folder).isDirectory() ? folder : undefined
   } catch (error) {
-    if (error instanceof PathError) return false
+    if (error instanceof PathError) return undefined
     throw error
   }
 }
 
-/** Several mappings may use functions of one module. */
-function freeName(folder: string, base: string, count = 1): string {
-  const name = `openclaw-${base}${count === 1 ? '' : `-${count}`}.js`
-  return existsSync(join(folder, name)) ? freeName(folder, base, count + 1) : name
+/** The code below a folder, without what links lead to. */
+const listFiles = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && isCode(entry.name))
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
+
+function copyNew(from: string, to: string): void {
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+  try {
+    copyFileSync(from, to, constants.COPYFILE_EXCL)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
 }
 
 const functionOf = (name: string | undefined): string =>

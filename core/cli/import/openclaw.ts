@@ -1,7 +1,8 @@
-// The command `import openclaw`: writes a configuration from that of openclaw, and lists what it could not carry over.
-import { cpSync, existsSync, readFileSync } from 'node:fs'
+// The command `import openclaw`: writes a configuration from that of openclaw, and lists what it could not carry over,
+// and what the new configuration runs, sends and opens.
+import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import JSON5 from 'json5'
 import { ConfigError } from '../../config/config-error.ts'
 import { firstConfigFile } from '../../config/file/locate.ts'
@@ -9,31 +10,63 @@ import { writePrivateFile } from '../../config/file/write.ts'
 import { isRecord } from '../../config/walk.ts'
 import { loadExtensions } from '../../loader/registry.ts'
 import { CommandError } from '../command-error.ts'
+import { printJson } from '../inspect/output.ts'
 import { type CarryOver, carryOver } from './carry-over.ts'
-import { type LeftSetting, printImport } from './openclaw-report.ts'
+import { type Effect, listEffects } from './openclaw-effects.ts'
+import { type LeftSetting, printEffects, printImport } from './openclaw-report.ts'
 import { openclawRules, reasonFor } from './openclaw-rules.ts'
-import { wrapTransform } from './openclaw-transform.ts'
+import { createTransforms, type Transforms } from './openclaw-transform.ts'
 
 type Document = Record<string, unknown>
 
 interface ImportOptions {
   config?: string
+  yes?: boolean
   force?: boolean
   json?: boolean
 }
 
-export async function importOpenclaw(file: string, { config, force = false, json = false }: ImportOptions) {
+export async function importOpenclaw(file: string, options: ImportOptions) {
+  const { config, force = false, json = false } = options
   const source = readSource(file)
   const target = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
   if (existsSync(target) && !force) throw alreadyExists(target)
   const { result, left } = convert(source, await listChannels())
-  const transforms = { from: transformsOf(source, dirname(resolve(file))), to: join(dirname(target), 'transforms') }
+  const root = dirname(resolve(file))
+  const transforms = createTransforms({
+    root,
+    from: transformsOf(source, root),
+    to: join(dirname(target), 'transforms'),
+  })
   const moved = convertMappings({ source, result, transforms })
   const notCarriedOver = left()
     .filter((path) => !moved.some((other) => path.startsWith(other)))
     .map((path) => ({ path, reason: reasonFor(path) }))
+  const effects = [...listEffects(result), ...copyOf(transforms)]
+  if (!json) printEffects(effects)
+  await confirm(effects, options)
+  transforms.write()
   writeResult(target, { result, notCarriedOver, force })
-  await printImport({ file: target, notCarriedOver }, json)
+  await printImport({ file: target, notCarriedOver, effects }, json)
+}
+
+const copyOf = ({ source }: Transforms): Effect[] =>
+  source === undefined ? [] : [{ kind: 'runs', path: 'transforms', what: `a copy of the code in ${source}` }]
+
+/** The configuration may be from somebody else, so that nothing of it takes effect unseen. */
+async function confirm(effects: readonly Effect[], { yes = false, json = false }: ImportOptions): Promise<void> {
+  if (yes || effects.length === 0) return
+  if (!json && process.stdin.isTTY && process.stdout.isTTY) {
+    const { choose, endedByUser } = await import('../setup/wizard/prompts.ts')
+    const choices = [
+      { value: false, label: 'No, write nothing' },
+      { value: true, label: 'Yes' },
+    ]
+    if (await choose('Write this configuration?', choices)) return
+    throw endedByUser()
+  }
+  if (json) printJson({ effects })
+  throw new CommandError('Nothing was written. If you expect all of this, run the command again with --yes.')
 }
 
 function readSource(file: string): Document {
@@ -113,16 +146,17 @@ function at(document: Document, path: readonly string[], create = false): Docume
   }, document)
 }
 
+/** Relative to the folder of the configuration. */
 function transformsOf(source: Document, dir: string): string {
   const given = at(source, ['hooks'])['transformsDir']
   const path = typeof given === 'string' ? given.replace(/^~(?=\/|$)/, homedir()) : join('hooks', 'transforms')
-  return resolve(dir, path)
+  return relative(dir, resolve(dir, path))
 }
 
 interface Mappings {
   source: Document
   result: Document
-  transforms: { from: string; to: string }
+  transforms: Transforms
 }
 
 /** @returns the paths of the source that are carried over */
@@ -133,12 +167,11 @@ function convertMappings({ source, result, transforms }: Mappings): string[] {
   const moved: string[] = []
   const mappings = original.map((mapping: unknown, index) => {
     const converted = convertElements(at(carried, [String(index)]))
-    const module = isRecord(mapping) ? wrapTransform(mapping['transform'], transforms) : undefined
+    const module = isRecord(mapping) ? transforms.wrap(mapping['transform']) : undefined
     if (module === undefined) return converted
     moved.push(`hooks.mappings.${index}.transform`, 'hooks.transformsDir')
     return Object.assign(converted, { transform: { module } })
   })
-  if (moved.length > 0) cpSync(transforms.from, transforms.to, { recursive: true, force: false })
   at(result, ['hooks'], true)['mappings'] = mappings
   return moved
 }

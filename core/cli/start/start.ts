@@ -10,12 +10,13 @@ import { findLocalServers } from '../../config/local-servers.ts'
 import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
 import { addMissingCredential } from '../../config/file/missing-credential.ts'
 import { createRedactor, logSecrets, type Redactor } from '../../config/redaction.ts'
-import { resolveConfig, type ResolvedConfig } from '../../config/resolve.ts'
+import type { ResolvedConfig } from '../../config/resolve.ts'
 import { createConfigSchema } from '../../config/schema.ts'
 import { listSecretFiles } from '../../config/file/secrets.ts'
 import { watchFiles } from '../../config/file/watch.ts'
 import { readVersion } from '../../control/version.ts'
 import { describeError } from '../../errors.ts'
+import { resolveWithWarnings } from '../../findings.ts'
 import { createGateway, type Gateway } from '../../gateway.ts'
 import { loadExtensions, ownSource, type Extensions } from '../../loader/registry.ts'
 import { describeFirstSteps, describeNewCredential, describeState } from './first-steps.ts'
@@ -113,6 +114,8 @@ async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; sign
     if (signal.aborted) return
     const problems = error instanceof ConfigError ? error.problems.map(describeProblem) : [describeError(error).reason]
     for (const problem of problems) log.logFor('config').error(`the configuration was not taken over: ${problem}`)
+    const warnings = error instanceof ConfigError ? error.warnings : []
+    for (const warning of warnings) log.logFor('config').warn(describeProblem(warning))
   }
 }
 
@@ -137,7 +140,7 @@ async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepare
   lifetime.signal.throwIfAborted()
   // Logged before the check, because the sections of rejected extensions are unknown keys.
   for (const problem of extensions.problems) early.warn(problem)
-  const resolved = resolveConfig(document, extensions)
+  const resolved = await resolveWithWarnings(document, extensions)
   const { config } = resolved
   const generated = addMissingCredential(document, config.gateway.auth)
   if (generated) {

@@ -1,7 +1,9 @@
 // Checks channels and providers: required settings of accounts, and names of providers.
 import { listProblems } from '../../typebox.ts'
 import { resolveAccounts } from '../accounts.ts'
+import { findIdProblem, normalizeId } from '../channels/ids.ts'
 import { agentIdsOf } from '../agent-ids.ts'
+import type { Channel } from '../../plugin.ts'
 import { suggest } from '../nearest.ts'
 import type { AccountConfig, ChannelConfig } from '../schema.ts'
 import { recipientRules } from './recipients.ts'
@@ -13,9 +15,17 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
     const channel = extensions.channels.get(name)
     if (!channel || !section.enabled) continue
     yield* defaultToRules(name, section, context)
-    yield* agentRules(section, { keys: ['channels', name], config })
-    for (const [id, account] of Object.entries(section.accounts ?? {}))
-      yield* agentRules(account, { keys: ['channels', name, 'accounts', id], config })
+    const parts: [string[], AccountConfig][] = [
+      [['channels', name], section],
+      ...Object.entries(section.accounts ?? {}).map(([id, account]): [string[], AccountConfig] => [
+        ['channels', name, 'accounts', id],
+        account,
+      ]),
+    ]
+    for (const [keys, part] of parts) {
+      yield* agentRules(part, { keys, config })
+      yield* idRules(part, { keys, channel })
+    }
     for (const { id, settings } of resolveAccounts(section, channel.config)) {
       const keysOfEntry = ['channels', name, ...(section.accounts ? ['accounts', id] : [])]
       yield* listProblems(channel.config, settings).map(({ keys, problem }) => ({
@@ -37,6 +47,28 @@ function* defaultToRules(name: string, section: ChannelConfig, context: RuleCont
   yield* recipientRules({ channel: name, to: section.defaultTo, keys: [...keys, 'defaultTo'] }, context)
   for (const [id, { defaultTo: to }] of Object.entries(section.accounts ?? {}))
     yield* recipientRules({ channel: name, to, keys: [...keys, 'accounts', id, 'defaultTo'] }, context)
+}
+
+/** An id that no message can have is a mistake: somebody may not write after all, or a group is not limited. */
+function* idRules(
+  { allowFrom = [], groups = {} }: AccountConfig,
+  { keys, channel }: { keys: readonly string[]; channel: Channel<never> },
+): Iterable<RuleFinding> {
+  // Invalid entries have left holes, which `flatMap` skips.
+  yield* allowFrom.flatMap((id, index): RuleFinding[] => {
+    const problem = findIdProblem(channel, 'sender', id)
+    return problem ? [{ keys: [...keys, 'allowFrom', String(index)], problem, warning: true }] : []
+  })
+  const known = new Map<string, string>()
+  for (const id of Object.keys(groups)) {
+    const problem = findIdProblem(channel, 'group', id)
+    if (problem) yield { keys: [...keys, 'groups', id], problem, warning: true }
+    const normal = normalizeId(channel, id).toLowerCase()
+    const same = known.get(normal)
+    if (same !== undefined)
+      yield { keys: [...keys, 'groups', id], problem: `is the same group as ${same}; keep one of the two` }
+    known.set(normal, id)
+  }
 }
 
 /** A message must not reach another agent than the one that the operator has chosen for its sender. */

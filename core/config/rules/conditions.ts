@@ -1,27 +1,38 @@
 // Checks the conditions in `match` and `skip`: paths are valid, and headers can be read.
-import type { Condition, Conditions } from '../schema/conditions.ts'
+import type { Condition, Conditions, Scalar, SkipConditions } from '../schema/conditions.ts'
 import { isSecretName } from '../secret-names.ts'
 import { parsePath } from '../template/path.ts'
 import type { RuleFinding } from './rule.ts'
 
-export function* conditionRules({ headers = {}, payload = {} }: Conditions): Iterable<RuleFinding> {
+export function* conditionRules({ headers = {}, payload = {}, item = {} }: SkipConditions): Iterable<RuleFinding> {
   for (const [name, condition] of Object.entries(headers)) {
     const problem = findHeaderProblem(name) ?? findValueProblem(condition)
     if (problem !== undefined) yield { keys: ['headers', name], problem }
   }
-  for (const path of Object.keys(payload))
+  yield* pathRules(payload, ['payload', 'the payload'])
+  yield* pathRules(item, ['item', 'the element'])
+}
+
+function* pathRules(
+  conditions: NonNullable<Conditions['payload']>,
+  [key, of]: [string, string],
+): Iterable<RuleFinding> {
+  for (const path of Object.keys(conditions))
     if (!parsePath(path)) {
-      const problem = 'is not a path in the payload; write a path such as "issue.state" or "items[0].id"'
-      yield { keys: ['payload', path], problem }
+      const problem = `is not a path in ${of}; write a path such as "issue.state" or "items[0].id"`
+      yield { keys: [key, path], problem }
     }
 }
 
 /** The conditions of `skip`, each with its keys. */
-export function* skipRules(skip: Conditions | readonly Conditions[]): Iterable<RuleFinding> {
+export function* skipRules(skip: SkipConditions | readonly SkipConditions[], forEach?: string): Iterable<RuleFinding> {
   const entries = 'length' in skip ? skip.map((one, index) => [one, [String(index)]] as const) : [[skip, []] as const]
   // Invalid entries have left holes, which `map` keeps.
-  for (const [conditions, keys] of entries.filter(Boolean))
+  for (const [conditions, keys] of entries.filter(Boolean)) {
     for (const finding of conditionRules(conditions)) yield { ...finding, keys: [...keys, ...finding.keys] }
+    if (conditions.item && forEach === undefined)
+      yield { keys: [...keys, 'item'], problem: 'needs forEach, whose elements it looks at; write payload instead' }
+  }
 }
 
 function findHeaderProblem(name: string): string | undefined {
@@ -33,8 +44,15 @@ function findHeaderProblem(name: string): string | undefined {
 
 /** The value of a header is a text, so that another value could never be equal. */
 function findValueProblem(condition: Condition): string | undefined {
-  const tests = typeof condition === 'object' && condition !== null ? condition : { equals: condition }
-  const values = [...('equals' in tests ? [tests.equals] : []), ...(tests.in ?? [])]
-  const wrong = values.find((value) => typeof value !== 'string')
-  return wrong === undefined ? undefined : `is compared with ${wrong}, but headers are text; write "${wrong}"`
+  const wrong = valuesOf(condition).find((value) => typeof value !== 'string')
+  return wrong === undefined
+    ? undefined
+    : `is compared with ${String(wrong)}, but headers are text; write "${String(wrong)}"`
+}
+
+function valuesOf(condition: Condition): readonly Scalar[] {
+  if (typeof condition !== 'object' || condition === null) return [condition]
+  const { equals, contains, in: values = [], not } = condition
+  const single = [equals, contains].filter((value): value is Scalar => value !== undefined)
+  return [...single, ...values, ...(not === undefined ? [] : valuesOf(not))]
 }

@@ -44,7 +44,7 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
 /** The rules of the keys that a mapping and the section of a preset share. */
 export function* actionRules(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   yield* templateRules(mapping)
-  if (mapping.skip) yield* at(['skip'], skipRules(mapping.skip))
+  if (mapping.skip) yield* at(['skip'], skipRules(mapping.skip, mapping.forEach))
   yield* channelRules(mapping, context)
   yield* recipientRules({ channel: mapping.channel, to: mapping.to, keys: ['to'] }, context)
   yield* valueRules(mapping, context)

@@ -74,8 +74,8 @@ const Retry = Type.Object(
       maximum: 604_800,
       default: 3600,
       description:
-        'How long a run is retried after its model failed temporarily (5xx, 429, no connection), in seconds. 0 ' +
-        'disables retries.',
+        'How long a run is retried after its model failed temporarily (5xx, 429, no connection, silence), in ' +
+        'seconds. 0 disables retries.',
     }),
     initialDelaySeconds: Type.Number({
       exclusiveMinimum: 0,

@@ -1,7 +1,7 @@
-// Conditions on the headers and the payload of a webhook, in the keys `match` and `skip` of a mapping.
+// Conditions on the headers, the payload and the elements of a webhook, in the keys `match` and `skip` of a mapping.
 import { notBlank, type Static, Type } from '../../typebox.ts'
 
-type Scalar = string | number | boolean | null
+export type Scalar = string | number | boolean | null
 const scalars = ['string', 'number', 'boolean', 'null']
 
 // `type` as a list, instead of a union, leads to one clear problem for a wrong value.
@@ -16,14 +16,31 @@ const Tests = Type.Object({
   exists: Type.Optional(Type.Boolean({ description: 'Whether there is a value, which may be null.' })),
   startsWith: Text('The value is a text that starts with this one.'),
   endsWith: Text('The value is a text that ends with this one.'),
+  contains: Scalar('The value is a text that contains this one, or a list that has it as an element.'),
+  matches: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'The value is a text of this pattern: `*` stands for any characters, `?` for one.',
+    }),
+  ),
 })
 export type Tests = Static<typeof Tests>
 
-/** A value, or tests that must all succeed. */
-export type Condition = Scalar | Tests
-const Condition = Type.Unsafe<Condition>({
+/** A value, or tests of which none may succeed. */
+const Not = Type.Unsafe<Scalar | Tests>({
   type: [...scalars, 'object'],
   properties: Tests.properties,
+  additionalProperties: false,
+  minProperties: 1,
+  description: 'The value is not this one, or these tests do not all succeed.',
+})
+
+/** A value, or tests that must all succeed. */
+export type Condition = Scalar | (Tests & { not?: Scalar | Tests })
+const Condition = Type.Unsafe<Condition>({
+  type: [...scalars, 'object'],
+  properties: { ...Tests.properties, not: Not },
   additionalProperties: false,
   minProperties: 1,
   description: 'A value, or tests that must all succeed.',
@@ -45,12 +62,21 @@ export const Conditions = Type.Object({
 })
 export type Conditions = Static<typeof Conditions>
 
-export const Skip = Type.Unsafe<Conditions | Conditions[]>({
+/** Conditions of `skip`, which may also be on the elements of `forEach`. */
+const SkipConditions = Type.Object({
+  ...Conditions.properties,
+  item: conditionsOn(
+    'With `forEach`: path in the element → its value, or tests of it. Only such elements are skipped.',
+  ),
+})
+export type SkipConditions = Static<typeof SkipConditions>
+
+export const Skip = Type.Unsafe<SkipConditions | SkipConditions[]>({
   type: ['object', 'array'],
-  properties: Conditions.properties,
+  properties: SkipConditions.properties,
   additionalProperties: false,
   minProperties: 1,
-  items: { ...Conditions, additionalProperties: false, minProperties: 1 },
+  items: { ...SkipConditions, additionalProperties: false, minProperties: 1 },
   minItems: 1,
   description: 'Requests that are accepted and start nothing: conditions, or a list of which one must hold.',
 })

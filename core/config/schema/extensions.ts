@@ -39,8 +39,10 @@ export interface ChannelConfig extends AccountConfig {
   accounts?: Record<string, AccountConfig>
 }
 
+/** A section `providers.<name>`: keys of the gateway and of the provider. */
 export interface ProviderConfig {
   kind: string
+  firstTokenTimeout?: string | number
   [key: string]: unknown
 }
 
@@ -156,6 +158,24 @@ export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
 /** An absent section counts as an empty one: it gets its defaults, and its required keys are missing. */
 const toolsetSection = (config: JsonSchema) => ({ default: {}, ...config, ...objectSchema(config) })
 
+export const defaultFirstTokenTimeout = '60s'
+
+const providerKeys = {
+  firstTokenTimeout: Type.Unsafe<string | number>({
+    type: ['string', 'number'],
+    default: defaultFirstTokenTimeout,
+    description:
+      'How long a model may send nothing, before or within its answer, such as "90s" or "5m". After that its call ' +
+      'has failed temporarily. With 0, only the time limit of the run ends the call.',
+  }),
+}
+
+/** The keys of a provider's section that belong to the gateway. All others are settings of the provider. */
+export const gatewayKeysOfProvider: ReadonlySet<string> = new Set(['kind', ...Object.keys(providerKeys)])
+
+export const settingsOfProvider = (section: object = {}): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(section).filter(([key]) => !gatewayKeysOfProvider.has(key)))
+
 /** The section `providers`. The keys of each entry depend on its `kind`. */
 export function providersSection(providers: ConfigurableExtensions['providers'], document: unknown) {
   const kind = Type.Enum([...providers.keys()], { description: 'The provider of these models.' })
@@ -164,8 +184,8 @@ export function providersSection(providers: ConfigurableExtensions['providers'],
     const { properties, required, additionalProperties } = objectSchema(provider?.config ?? {})
     return {
       type: 'object',
-      properties: { ...properties, kind },
-      required: ['kind', ...required],
+      properties: { ...properties, ...providerKeys, kind },
+      required: ['kind', 'firstTokenTimeout', ...required],
       additionalProperties: provider ? additionalProperties : true,
     }
   }

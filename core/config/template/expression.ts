@@ -1,5 +1,5 @@
 // Compiles the expressions of templates: paths, fallbacks and filters, applied from left to right.
-import { createFilter } from './filters.ts'
+import { type CompileItem, createFilter } from './filters.ts'
 import { lookUp, type Path, readPath } from './path.ts'
 import { isEmpty } from './values.ts'
 
@@ -83,13 +83,20 @@ function readFilter(text: string, at: number, before: Expression): Read | string
   const [all, name = '', digits, double, single] = found
   const end = at + all.length
   if (text[skipSpace(text, end)] === ':') return `the argument of ${name} must be a whole number or a text in quotes`
-  const filter = createFilter(name, digits === undefined ? (double ?? single) : Number(digits))
+  const filter = createFilter(name, digits === undefined ? (double ?? single) : Number(digits), compileItem)
   if (typeof filter === 'string') return filter
   const value: Expression = (scope) => {
     const input = before(scope)
     return input === undefined || input === null ? input : filter(input)
   }
   return { value, end }
+}
+
+/** An expression inside a filter sees an element of a list, and nothing else of the request. */
+const compileItem: CompileItem = (text) => {
+  const expression = compileExpression(text)
+  if (typeof expression === 'string') return expression
+  return (item, index) => expression({ payload: undefined, headers: {}, query: {}, path: '', now: '', item, index })
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

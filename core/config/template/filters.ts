@@ -6,7 +6,10 @@ import { isEmpty, toText } from './values.ts'
 type Filter = (value: unknown) => unknown
 
 /** Creates a filter from the argument after the colon; a text is the problem with that argument. */
-type FilterFactory = (argument: string | number | undefined) => Filter | string
+type FilterFactory = (argument: string | number | undefined, compileItem: CompileItem) => Filter | string
+
+/** Compiles an expression over an element of a list and its index; a text is the problem with it. */
+export type CompileItem = (text: string) => ((item: unknown, index: number) => unknown) | string
 
 const filters: Readonly<Record<string, FilterFactory>> = {
   date: withoutArgument(formatDate),
@@ -24,16 +27,26 @@ const filters: Readonly<Record<string, FilterFactory>> = {
       ? (value) => join(value, separator)
       : 'needs its separator in quotes, such as join: "; "',
   length: withoutArgument(lengthOf),
+  map: createMap,
+  prefix: (text) =>
+    typeof text === 'string' ? (value) => (isEmpty(value) ? value : text + toText(value)) : 'needs a text in quotes',
+  suffix: (text) =>
+    typeof text === 'string' ? (value) => (isEmpty(value) ? value : toText(value) + text) : 'needs a text in quotes',
+  each: createEach,
 }
 
 /** Returns the filter, or what is wrong with it as a sentence without its subject. */
-export function createFilter(name: string, argument: string | number | undefined): Filter | string {
+export function createFilter(
+  name: string,
+  argument: string | number | undefined,
+  compileItem: CompileItem,
+): Filter | string {
   const factory = Object.hasOwn(filters, name) ? filters[name] : undefined
   if (!factory) {
     const names = Object.keys(filters)
     return `"${name}" is not a filter; ${suggest(name, names, `the filters are ${names.join(', ')}`)}`
   }
-  const filter = factory(argument)
+  const filter = factory(argument, compileItem)
   return typeof filter === 'string' ? `the filter ${name} ${filter}` : filter
 }
 
@@ -68,6 +81,46 @@ const join = (value: unknown, separator: string): unknown =>
 function lengthOf(value: unknown): unknown {
   if (typeof value === 'string') return Array.from(value).length
   return typeof value === 'object' && value !== null ? Object.keys(value).length : value
+}
+
+// ── Tables ──────────────────────────────────────────────────────────────────────────────────────
+
+/** `1=open, 2=closed, *=unknown`. A value that is not in the table stays as it is, unless there is `*`. */
+function createMap(argument: string | number | undefined): Filter | string {
+  const pairs = String(argument ?? '')
+    .split(',')
+    .map((pair) => pair.split(/=(.*)/s, 2).map((part) => part.trim()))
+  if (pairs.some(([key = '', value]) => key === '' || value === undefined))
+    return 'needs a table in quotes, such as map: "1=open, 2=closed, *=unknown"'
+  const table = new Map(pairs as [string, string][])
+  return (value) => table.get(toText(value)) ?? table.get('*') ?? value
+}
+
+/** The most elements that are rendered. */
+const maxItems = 200
+
+/** Renders each element of a list as a line: `- {item.name}: {item.size || "?"}`. */
+function createEach(argument: string | number | undefined, compileItem: CompileItem): Filter | string {
+  if (typeof argument !== 'string' || !/\{[^{}]*\}/.test(argument))
+    return 'needs a text in quotes with a path in braces, such as each: "- {item.name}"'
+  // The texts at odd positions were in braces.
+  const parts = argument.split(/\{([^{}]*)\}/).map((text, index) => (index % 2 === 0 ? () => text : compileItem(text)))
+  const problem = parts.find((part) => typeof part === 'string')
+  if (problem !== undefined) return `has an expression in braces of which ${problem}`
+  return (value) => (Array.isArray(value) ? renderItems(value, parts as ItemPart[]) : value)
+}
+
+type ItemPart = (item: unknown, index: number) => unknown
+
+/** An element whose values are all empty is left out. Each of the others is one line. */
+function renderItems(items: readonly unknown[], parts: readonly ItemPart[]): string {
+  const lines = items.slice(0, maxItems).flatMap((item, index) => {
+    const values = parts.map((part) => part(item, index))
+    const isBlank = values.every((value, at) => at % 2 === 0 || isEmpty(value))
+    return isBlank ? [] : [values.map(toText).join('').replaceAll(/\s+/g, ' ').trim()]
+  })
+  const more = items.length - maxItems
+  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }
 
 // ── Numbers and times ───────────────────────────────────────────────────────────────────────────

@@ -1,5 +1,6 @@
 // Counts events since the start, as numbers in memory that GET /metrics reads.
-import type { Store } from '../../store/store.ts'
+import { type CommitHandlers, handleCommit } from '../../store/commits/commits.ts'
+import type { OpeningStore } from '../../store/store.ts'
 import { count, type Counter, createHistogram, type Histogram, labels } from './counters.ts'
 import { createReloadMeter, type ReloadMeter } from './reload-meter.ts'
 import { createRunMeters, type RunMeters } from './run-meters.ts'
@@ -16,8 +17,8 @@ export interface Meters {
   accepts: Histogram
   /** Operations per commit. */
   commits: Histogram
-  /** Wraps the store so that its operations are counted. */
-  instrument(store: Store): Store
+  /** Counts what is committed from now on. */
+  count(opening: Pick<OpeningStore, 'commits' | 'store'>): void
 }
 
 export function createMeters(): Meters {
@@ -32,48 +33,42 @@ export function createMeters(): Meters {
     accepts: createHistogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]),
     commits: createHistogram([1, 2, 4, 8, 16, 32, 64, 128, 256]),
   }
-  return { ...meters, instrument: (store) => instrument(store, meters) }
+  const handlers = createHandlers(meters)
+  return {
+    ...meters,
+    count: ({ commits, store }) => {
+      commits.subscribe((call) => handleCommit(handlers, call))
+      meters.runs.count({ commits, store })
+    },
+  }
 }
 
 const byStatus = (status: string): string => labels({ status })
 const accepted = byStatus('accepted')
 
-function instrument(
-  store: Store,
-  { webhookRequests, runs, deliveries, purged, firings, accepts }: Omit<Meters, 'instrument'>,
-): Store {
-  return {
-    ...store,
-    ...runs.instrument(store),
-    accept: (command) => {
-      const startedAt = performance.now()
-      return store.accept(command).then((result) => {
-        accepts.observe((performance.now() - startedAt) / 1000)
-        if (result.outcome !== 'accepted') return result
-        if (command.request) count(webhookRequests, accepted)
-        if (command.runs) runs.countAccepted(command.runs)
-        if (command.firing) count(firings, '')
-        return result
-      })
-    },
-    recordRefusal: async (refusal, at) => {
-      await store.recordRefusal(refusal, at)
-      count(webhookRequests, byStatus(refusal.status))
-    },
-    endDelivery: async (...args) => {
-      const ended = await store.endDelivery(...args)
-      if (ended) count(deliveries, byStatus(args[2].status))
-      return ended
-    },
-    purge: async (step) => {
-      const result = await store.purge(step)
-      for (const [kind, times] of Object.entries(result.counts)) if (times > 0) count(purged, `kind="${kind}"`, times)
-      return result
-    },
-    purgeBodies: async (step) => {
-      const result = await store.purgeBodies(step)
-      if (result.count > 0) count(purged, 'kind="bodies"', result.count)
-      return result
-    },
-  }
-}
+const createHandlers = ({
+  webhookRequests,
+  runs,
+  deliveries,
+  purged,
+  firings,
+  accepts,
+}: Omit<Meters, 'count'>): CommitHandlers => ({
+  accept: ({ args: [command], result: { outcome }, ms }) => {
+    accepts.observe(ms / 1000)
+    if (outcome !== 'accepted') return
+    if (command.request) count(webhookRequests, accepted)
+    if (command.runs) runs.countAccepted(command.runs)
+    if (command.firing) count(firings, '')
+  },
+  recordRefusal: ({ args: [{ status }] }) => count(webhookRequests, byStatus(status)),
+  endDelivery: ({ args: [, , { status }], result: isEnded }) => {
+    if (isEnded) count(deliveries, byStatus(status))
+  },
+  purge: ({ result: { counts } }) => {
+    for (const [kind, times] of Object.entries(counts)) if (times > 0) count(purged, `kind="${kind}"`, times)
+  },
+  purgeBodies: ({ result }) => {
+    if (result.count > 0) count(purged, 'kind="bodies"', result.count)
+  },
+})

@@ -1,5 +1,6 @@
 // Counts runs: results, durations, failures and tokens, by kind, agent and model.
-import type { RunEnd, RunRef, Store, StoredRun } from '../../store/store.ts'
+import { type CommitHandlers, handleCommit } from '../../store/commits/commits.ts'
+import type { OpeningStore, RunEnd, RunRef, Store, StoredRun } from '../../store/store.ts'
 import { type Counter, count, createHistogram, createBoundedValues, type Histogram, labels } from './counters.ts'
 
 export interface RunMeters {
@@ -10,10 +11,8 @@ export interface RunMeters {
   /** Seconds from the claim of a run to its end. */
   seconds: ReadonlyMap<string, Histogram>
   countAccepted(runs: readonly { kind: string }[]): void
-  /** Wraps the store operations that change runs so that they are counted. */
-  instrument(
-    store: Store,
-  ): Pick<Store, 'claimRuns' | 'releaseRun' | 'recoverExpiredRuns' | 'endRun' | 'cancelQueuedRun'>
+  /** Counts the runs of the commits from now on. */
+  count(opening: { commits: OpeningStore['commits']; store: Pick<Store, 'getRun'> }): void
 }
 
 /** Reloads change the agents and requests may choose a model. Beyond these limits the label is `other`. */
@@ -56,6 +55,11 @@ export function createRunMeters(): RunMeters {
     for (const [type, times] of Object.entries(spent)) if (times > 0) count(tokens, labels({ ...subject, type }), times)
   }
 
+  async function countCancelled(store: Pick<Store, 'getRun'>, id: string): Promise<void> {
+    const run = await store.getRun(id).catch(() => undefined)
+    if (run) count(ended, labels({ kind: run.kind, status: 'cancelled' }))
+  }
+
   function histogramOf(label: string): Histogram {
     const histogram = seconds.get(label) ?? createHistogram(bounds)
     seconds.set(label, histogram)
@@ -71,33 +75,24 @@ export function createRunMeters(): RunMeters {
     countAccepted: (runs) => {
       for (const { kind } of runs) count(accepted, labels({ kind }))
     },
-    instrument: (store) => ({
-      claimRuns: async (claim) => {
-        const claimed = await store.claimRuns(claim)
-        for (const run of claimed) activeRuns.set(run.id, { run, startedAt: performance.now() })
-        return claimed
-      },
-      releaseRun: async (...args) => {
-        activeRuns.delete(args[0].id)
-        return await store.releaseRun(...args)
-      },
-      recoverExpiredRuns: async (at) => {
-        const recovered = await store.recoverExpiredRuns(at)
-        for (const run of recovered.exhausted) activeRuns.set(run.id, { run })
-        return recovered
-      },
-      endRun: async (run, end) => {
-        const isEnded = await store.endRun(run, end)
-        if (isEnded) countEnd(run, end)
-        activeRuns.delete(run.id)
-        return isEnded
-      },
-      cancelQueuedRun: async (...args) => {
-        const isCancelled = await store.cancelQueuedRun(...args)
-        const run = isCancelled ? await store.getRun(args[0]).catch(() => undefined) : undefined
-        if (run) count(ended, labels({ kind: run.kind, status: 'cancelled' }))
-        return isCancelled
-      },
-    }),
+    count: ({ commits, store }) => {
+      const handlers: CommitHandlers = {
+        claimRuns: ({ result: claimed }) => {
+          for (const run of claimed) activeRuns.set(run.id, { run, startedAt: performance.now() })
+        },
+        releaseRun: ({ args: [{ id }] }) => void activeRuns.delete(id),
+        recoverExpiredRuns: ({ result: { exhausted } }) => {
+          for (const run of exhausted) activeRuns.set(run.id, { run })
+        },
+        endRun: ({ args: [run, end], result: isEnded }) => {
+          if (isEnded) countEnd(run, end)
+          activeRuns.delete(run.id)
+        },
+        cancelQueuedRun: ({ args: [id], result: isCancelled }) => {
+          if (isCancelled) void countCancelled(store, id)
+        },
+      }
+      commits.subscribe((call) => handleCommit(handlers, call))
+    },
   }
 }

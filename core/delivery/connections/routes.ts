@@ -121,12 +121,13 @@ function readPlatformRequest({ raw, query, rawBody }: FastifyRequest): PlatformR
 
 /**
  * Limits failed attempts, as for webhooks: a request that the channel accepts is answered even while its address is
- * locked out, and clears the count.
+ * locked out, and clears the count. A handshake, or an answer such as that to a wrong body, proves nothing.
  */
-function judge({ client: { key } }: FastifyRequest, status: number, throttle: Throttle): void {
-  const isRefused = status === 401 || status === 403
-  if (!isRefused && throttle.isEmpty()) return
-  if (!isRefused) return void throttle.clear(key)
+function judge({ client: { key }, method }: FastifyRequest, status: number, throttle: Throttle): void {
+  if (status !== 401 && status !== 403) {
+    if (method === 'POST' && status < 300 && !throttle.isEmpty()) throttle.clear(key)
+    return
+  }
   const seconds = throttle.lockoutSeconds(key)
   if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
   throttle.recordFailure(key)

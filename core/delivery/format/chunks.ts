@@ -1,18 +1,24 @@
 // Splits a reply into chunks that fit a channel: at paragraphs, lines or words, and inside a word only if it is too
 // long. Marks that a cut divides, such as a code block, are closed and opened again.
-import type { ChannelLimits } from '../../plugin.ts'
+import type { ChannelLimits, TextRange } from '../../plugin.ts'
 import { formatMarkdown } from './format.ts'
 import { changeMarks, type Mark, type StyledText } from './styled-text.ts'
 import { findCut, type Token } from './find-cut.ts'
 
 type Limits = Pick<ChannelLimits, 'maxText' | 'unit' | 'format'>
 
+export interface TextChunk {
+  text: string
+  /** If the format has them, and the chunk does. */
+  ranges?: readonly TextRange[]
+}
+
 /** Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. */
-export async function splitIntoChunks(markdown: string, limits: Limits): Promise<string[]> {
+export async function splitIntoChunks(markdown: string, limits: Limits): Promise<TextChunk[]> {
   const { maxText, unit = 'utf16', format = 'markdown' } = limits
   const text = markdown.trim()
   const sizeOf = sizes[unit]
-  if (format === 'markdown' && sizeOf(text) <= maxText) return text ? [text] : []
+  if (format === 'markdown' && sizeOf(text) <= maxText) return text ? [{ text }] : []
   return splitStyledText(await formatMarkdown(text, format), { limit: maxText, sizeOf })
 }
 
@@ -27,13 +33,13 @@ const sizes: Record<NonNullable<Limits['unit']>, Measure['sizeOf']> = {
   bytes: (text) => Buffer.byteLength(text),
 }
 
-function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measure): string[] {
+function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measure): TextChunk[] {
   const tokens = spans.flatMap(({ text, marks }) => {
     const fitting = fitMarks(marks, { limit, sizeOf })
     return (text.match(/\n|[^\S\n]+|\S+/g) ?? []).map((part) => ({ text: part, marks: fitting, kind: kindOf(part) }))
   })
   const meter = { limit, sizeOf: (text: string) => sizeOf(escape(text)), sizeOfMarks: sizeOf }
-  const chunks: string[] = []
+  const chunks: TextChunk[] = []
   let start = skipWhitespace(tokens, 0)
   while (start < tokens.length) {
     const { end, head } = findCut(tokens, start, meter)
@@ -43,9 +49,9 @@ function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measu
       chunk.push({ ...word, text: head })
       tokens[end] = { ...word, text: word.text.slice(head.length) }
     }
-    const text = writeTokens(chunk, escape)
+    const written = writeTokens(chunk, escape)
     // A chunk of nothing but indentation is not sent.
-    if (text) chunks.push(text)
+    if (written.text) chunks.push(written)
     start = skipWhitespace(tokens, end)
   }
   return chunks
@@ -79,12 +85,39 @@ const isIndentation = (tokens: readonly Token[], at: number): boolean =>
   (tokens[at]?.marks.some(({ isBlock }) => isBlock) ?? false)
 
 /** Writes tokens with their marks, without the whitespace at the end. */
-function writeTokens(tokens: readonly Token[], escape: StyledText['escape']): string {
+function writeTokens(tokens: readonly Token[], escape: StyledText['escape']): TextChunk {
   let text = ''
   let open: readonly Mark[] = []
+  const ranges = createRanges()
   for (const token of tokens.slice(0, tokens.findLastIndex(({ kind }) => kind === 'word') + 1)) {
-    text += changeMarks(open, token.marks) + escape(token.text)
+    text += changeMarks(open, token.marks)
+    const start = text.length
+    text += escape(token.text)
+    ranges.add(token.marks, { start, end: text.length })
     open = token.marks
   }
-  return text + changeMarks(open, [])
+  text += changeMarks(open, [])
+  const list = ranges.list()
+  return list.length > 0 ? { text, ranges: list } : { text }
+}
+
+/** Collects the ranges of a chunk. A mark that goes on in the next token extends its range. */
+function createRanges() {
+  const found: { style: TextRange['style']; start: number; end: number }[] = []
+  const latest = new Map<Mark, (typeof found)[number]>()
+  return {
+    add(marks: readonly Mark[], { start, end }: { start: number; end: number }): void {
+      for (const mark of marks) {
+        if (!mark.range) continue
+        const range = latest.get(mark)
+        if (range?.end === start) range.end = end
+        else {
+          const begun = { style: mark.range, start, end }
+          found.push(begun)
+          latest.set(mark, begun)
+        }
+      }
+    },
+    list: (): TextRange[] => found.map(({ style, start, end }) => ({ style, start, length: end - start })),
+  }
 }

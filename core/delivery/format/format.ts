@@ -2,27 +2,41 @@
 import type { ChannelLimits } from '../../plugin.ts'
 import { markCodeBlocks } from './code-blocks.ts'
 import { html } from './html.ts'
-import { plain, type Style } from './style.ts'
-import type { StyledText } from './styled-text.ts'
+import { ranges } from './ranges.ts'
+import { plainStyle, type Style } from './style.ts'
+import { bareText, plain, type Span, type StyledText } from './styled-text.ts'
 import { whatsapp } from './whatsapp.ts'
 
 type Format = NonNullable<ChannelLimits['format']>
 
-const styles: Record<Exclude<Format, 'markdown'>, Style> = { html, whatsapp, plain }
+const styles: Record<Exclude<Format, 'markdown'>, Style> = { html, whatsapp, plain: plainStyle, ranges }
 
-/** Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. */
+/**
+ * Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. A text that cannot be
+ * formatted stays as it is.
+ */
 export async function formatMarkdown(markdown: string, format: Format): Promise<StyledText> {
-  const { spans, escape } = format === 'markdown' ? keepMarkdown(markdown) : await convert(markdown, format)
-  // A text of invisible Markdown, such as link definitions, must not vanish.
-  const isBlank = spans.every(({ text }) => text.trim() === '')
-  return { spans: isBlank ? [{ text: markdown, marks: [] }] : spans, escape }
+  const { spans, escape } = format === 'markdown' ? keepMarkdown(markdown) : await convert(markdown, styles[format])
+  return { spans: isAcceptable(spans, markdown) ? spans : plain(markdown), escape }
 }
 
 const keepMarkdown = (markdown: string): StyledText => ({ spans: markCodeBlocks(markdown), escape: (text) => text })
 
 /** The parser is imported when the first text needs it, so that the start does not wait for it. */
-async function convert(markdown: string, format: Exclude<Format, 'markdown'>): Promise<StyledText> {
+async function convert(markdown: string, style: Style): Promise<StyledText> {
   const { renderMarkdown } = await import('./render.ts')
-  const style = styles[format]
-  return { spans: style.finish(renderMarkdown(markdown, style)), escape: style.escape }
+  try {
+    return { spans: style.finish(renderMarkdown(markdown, style)), escape: style.escape }
+  } catch {
+    return { spans: [], escape: style.escape }
+  }
+}
+
+/** Indentation and padding may make a text longer, but not by more than this factor. */
+const maxGrowth = 8
+
+/** A text of invisible Markdown, such as link definitions, must not vanish. */
+function isAcceptable(spans: readonly Span[], markdown: string): boolean {
+  const text = bareText(spans)
+  return text.trim() !== '' && text.length <= maxGrowth * markdown.length + 1000
 }

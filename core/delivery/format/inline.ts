@@ -1,36 +1,41 @@
 // Renders what is inside a block of Markdown: emphasis, code, links, images.
-import { type Context, plain, type Renderers, renderWith } from './context.ts'
-import type { MarkedToken, Token, Tokens } from './parse.ts'
-import { bareText, type Span, wrap } from './styled-text.ts'
+import type { Node } from './parse.ts'
+import { bareText, plain, type Span, wrap } from './styled-text.ts'
+import type { Style } from './style.ts'
 
-export const renderInline = (tokens: readonly Token[], context: Context): Span[] =>
-  tokens.flatMap((token) => renderWith(inline, token as MarkedToken, context))
+export const renderInline = (nodes: readonly Node[], style: Style): Span[] =>
+  nodes.flatMap((node) => renderNode(node, style))
 
-const inline: Renderers = {
-  strong: ({ tokens }, context) => wrap(renderInline(tokens, context), context.style.bold),
-  em: ({ tokens }, context) => wrap(renderInline(tokens, context), context.style.italic),
-  del: ({ tokens }, context) => wrap(renderInline(tokens, context), context.style.strike),
-  codespan: ({ text }, { style }) => wrap(plain(text), style.code),
-  link: ({ href, tokens }, context) => renderLink(href, renderInline(tokens, context), context),
-  image: ({ href, text }, context) => renderLink(href, plain(text || 'image'), context),
-  br: () => plain('\n'),
-  // The list writes the box of a task.
-  checkbox: () => [],
-  escape: ({ text }) => plain(text),
-  text: (token, context) => (token.tokens ? renderInline(token.tokens, context) : plain(decodeEntities(token))),
+function renderNode({ type, token, children }: Node, style: Style): Span[] {
+  switch (type) {
+    case 'strong':
+      return wrap(renderInline(children, style), style.bold)
+    case 'em':
+      return wrap(renderInline(children, style), style.italic)
+    case 's':
+      return wrap(renderInline(children, style), style.strike)
+    case 'code_inline':
+      return wrap(plain(token.content), style.code)
+    case 'link':
+      return renderLink(String(token.attrGet('href') ?? ''), renderInline(children, style), style)
+    case 'image':
+      return renderLink(String(token.attrGet('src') ?? ''), renderImageText(children, style), style)
+    case 'softbreak':
+    case 'hardbreak':
+      return plain('\n')
+    default:
+      return plain(token.content)
+  }
 }
 
+const renderImageText = (children: readonly Node[], style: Style): Span[] =>
+  plain(bareText(renderInline(children, style)) || 'image')
+
 /** Where a link cannot be clicked, its address follows its text. */
-function renderLink(href: string, spans: Span[], { style }: Context): Span[] {
+function renderLink(href: string, spans: Span[], style: Style): Span[] {
   const address = href.trim()
   const mark = style.link(address)
   if (mark) return wrap(spans, mark)
   const text = bareText(spans).trim()
   return text === address || `mailto:${text}` === address || !address ? spans : [...spans, ...plain(` (${address})`)]
 }
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", nbsp: '\u00A0' }
-
-/** Only the entities that agents write. Others stay as they are. */
-const decodeEntities = ({ text }: Tokens.Text): string =>
-  text.replace(/&(amp|lt|gt|quot|#39|nbsp);/g, (_, name: string) => entities[name] as string)

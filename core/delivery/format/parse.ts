@@ -1,18 +1,49 @@
-// Parses Markdown into a tree of tokens. Texts that are built to exhaust the parser are taken as plain text.
-import { Lexer, type MarkedToken, type Token } from 'marked'
+// Parses Markdown into a tree. The parser takes linear time for every text, and what is nested too deep as text.
+import MarkdownIt, { type Token } from 'markdown-it'
 
-export type { MarkedToken, Token, Tokens } from 'marked'
-
-/** Nested this deep, no reader could follow. The parser is recursive. */
-const tooDeep = /^(?:[ \t]*>){30}|^[ \t]{100}[ \t]*(?:[-*+]|\d+[.)])[ \t]/m
-/** The time to parse a paragraph grows with the square of the number of its marks. */
-const tooManyMarks = 2_000
-
-export function parseMarkdown(markdown: string): MarkedToken[] {
-  if (isHostile(markdown)) return [{ type: 'text', raw: markdown, text: markdown, escaped: false }]
-  return new Lexer({ gfm: true }).lex(markdown) as Token[] as MarkedToken[]
+/** A block or an inline part, by markdown-it's name without `_open`, such as `paragraph` or `strong`. */
+export interface Node {
+  type: string
+  token: Token
+  children: Node[]
 }
 
-const isHostile = (markdown: string): boolean =>
-  tooDeep.test(markdown) ||
-  markdown.split(/\n[ \t]*\n/).some((paragraph) => paragraph.replaceAll(/[^*_~]/g, '').length > tooManyMarks)
+/** Nested deeper than this, no reader could follow. An item of a list counts as two. */
+const maxNesting = 20
+
+const asWritten = (address: string): string => address
+
+/** The format of the channel decides which addresses may be links, and shows the others as they are. */
+const parser = Object.assign(new MarkdownIt({ html: false, linkify: true, maxNesting }), {
+  validateLink: () => true,
+  normalizeLink: asWritten,
+  normalizeLinkText: asWritten,
+})
+// Only complete addresses become links: `notes.md` is a file.
+parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
+
+export const parseMarkdown = (markdown: string): Node[] => nest(parser.parse(markdown, {}))
+
+/**
+ * The parser returns a flat list, in which a token opens or closes what is between the two. It nests emphasis without a
+ * limit, so that what is too deep is put into the deepest node that is allowed.
+ */
+function nest(tokens: readonly Token[]): Node[] {
+  const root: Node[] = []
+  const open: Node[][] = [root]
+  for (const token of tokens) {
+    const siblings = open.at(-1) ?? root
+    if (token.nesting < 0) open.pop()
+    else if (token.type === 'inline') for (const node of nest(token.children ?? [])) siblings.push(node)
+    else if (token.nesting > 0 && open.length > maxNesting) open.push(siblings)
+    else if (token.type !== 'text' || token.content !== '') open.push(...addNode(token, siblings))
+  }
+  return root
+}
+
+/** @returns the list for the children of a token that opens something */
+function addNode(token: Token, siblings: Node[]): Node[][] {
+  const children = token.type === 'image' ? nest(token.children ?? []) : []
+  siblings.push({ type: token.type.replace(/_open$/, ''), token, children })
+  return token.nesting > 0 ? [children] : []
+}

@@ -1,61 +1,86 @@
 // Renders blocks of Markdown (paragraphs, lists, quotes, code, tables) as text with the marks of a style.
-import { type Context, plain, type Renderers, renderWith } from './context.ts'
 import { renderInline } from './inline.ts'
-import { type MarkedToken, parseMarkdown, type Token, type Tokens } from './parse.ts'
-import { bareText, joinSpans, prefixLines, type Span, wrap } from './styled-text.ts'
+import { type Node, parseMarkdown } from './parse.ts'
+import { bareText, joinSpans, plain, prefixLines, type Span, wrap } from './styled-text.ts'
 import type { Style } from './style.ts'
 
-export const renderMarkdown = (markdown: string, style: Style): Span[] =>
-  joinBlocks(parseMarkdown(markdown), { style, depth: 0, isQuoted: false })
-
-const blocks: Renderers = {
-  space: () => [],
-  def: () => [],
-  // The list writes the box of a task.
-  checkbox: () => [],
-  heading: ({ tokens }, context) => wrap(renderInline(tokens, context), context.style.bold),
-  paragraph: ({ tokens }, context) => renderInline(tokens, context),
-  code: ({ text }, { style }) => wrap(plain(text), style.block),
-  blockquote: renderQuote,
-  list: renderList,
-  table: (token, context) => wrap(plain(renderTable(token, context)), context.style.block),
-  hr: () => plain('———'),
-  html: ({ raw }) => plain(raw.trim()),
-  text: (token, context) => renderInline([token], context),
+interface Context {
+  style: Style
+  isQuoted: boolean
 }
 
+export const renderMarkdown = (markdown: string, style: Style): Span[] =>
+  joinBlocks(parseMarkdown(markdown), { style, isQuoted: false })
+
 /** Renders blocks, one below the other. */
-function joinBlocks(tokens: readonly Token[], context: Context, between = '\n\n'): Span[] {
-  const rendered = tokens
-    .map((token) => renderWith(blocks, token as MarkedToken, context))
-    .filter((spans) => bareText(spans) !== '')
+function joinBlocks(nodes: readonly Node[], context: Context, between = '\n\n'): Span[] {
+  const rendered = nodes.map((node) => renderBlock(node, context)).filter((spans) => bareText(spans) !== '')
   return joinSpans(rendered, between)
 }
 
+function renderBlock(node: Node, context: Context): Span[] {
+  const { type, token, children } = node
+  const { style } = context
+  switch (type) {
+    case 'heading':
+      return wrap(renderInline(children, style), style.bold)
+    case 'fence':
+    case 'code_block':
+      return wrap(plain(token.content.replace(/\n$/, '')), style.block)
+    case 'blockquote':
+      return renderQuote(children, context)
+    case 'bullet_list':
+    case 'ordered_list':
+      return renderList(node, context)
+    case 'table':
+      return wrap(plain(renderTable(node, style)), style.block)
+    case 'hr':
+      return plain('———')
+    default:
+      return renderInline(children, style)
+  }
+}
+
 /** A quote inside a quote is not marked again, because platforms do not allow it. */
-function renderQuote({ tokens }: Tokens.Blockquote, context: Context): Span[] {
-  const spans = joinBlocks(tokens, { ...context, isQuoted: true })
+function renderQuote(children: readonly Node[], context: Context): Span[] {
+  const spans = joinBlocks(children, { ...context, isQuoted: true })
   if (!context.style.quote) return prefixLines(spans, '> ', '> ')
   return context.isQuoted ? spans : wrap(spans, context.style.quote)
 }
 
-function renderList({ ordered, start, items }: Tokens.List, context: Context): Span[] {
-  const rendered = items.map(({ task, checked, tokens }, index) => {
-    const bullet = ordered ? `${(start || 1) + index}. ` : '• '
-    const box = task ? (checked ? '☑ ' : '☐ ') : ''
-    return prefixLines(joinBlocks(tokens, context, '\n'), bullet + box, ' '.repeat(bullet.length))
+function renderList({ type, token, children: items }: Node, context: Context): Span[] {
+  const start = Number(token.attrGet('start') ?? 1)
+  const rendered = items.map(({ children }, index) => {
+    const bullet = type === 'ordered_list' ? `${start + index}. ` : '• '
+    return prefixLines(markTask(joinBlocks(children, context, '\n')), bullet, ' '.repeat(bullet.length))
   })
   return joinSpans(rendered, '\n')
 }
 
-function renderTable({ header, align, rows }: Tokens.Table, context: Context): string {
-  const cells = [header, ...rows].map((row) =>
-    row.map(({ tokens }) => bareText(renderInline(tokens, context)).replaceAll('\n', ' ')),
+/** Writes the box of a task. */
+function markTask(spans: Span[]): Span[] {
+  const [first, ...rest] = spans
+  const [box] = /^\[[ xX]\] /.exec(first?.text ?? '') ?? []
+  if (!first || box === undefined) return spans
+  return [...plain(box === '[ ] ' ? '☐ ' : '☑ '), { ...first, text: first.text.slice(box.length) }, ...rest]
+}
+
+/** A column is not made wider than this for the sake of one long cell. */
+const widestColumn = 60
+
+function renderTable({ children: sections }: Node, style: Style): string {
+  const rows = sections.flatMap(({ children }) => children).map(({ children: cells }) => cells)
+  const texts = rows.map((cells) =>
+    cells.map((cell) => bareText(renderInline(cell.children, style)).replaceAll('\n', ' ')),
   )
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => lengthOf(row[column] ?? ''))))
-  const [head = '', ...body] = cells.map((row) =>
+  const header = rows[0] ?? []
+  const widths = header.map((_, column) =>
+    texts.reduce((width, row) => Math.max(width, Math.min(lengthOf(row[column] ?? ''), widestColumn)), 0),
+  )
+  const isRight = header.map(({ token }) => token.attrGet('style') === 'text-align:right')
+  const [head = '', ...body] = texts.map((row) =>
     row
-      .map((cell, column) => pad(cell, widths[column] ?? 0, align[column]))
+      .map((cell, column) => pad(cell, widths[column] ?? 0, isRight[column]))
       .join('  ')
       .trimEnd(),
   )
@@ -64,7 +89,7 @@ function renderTable({ header, align, rows }: Tokens.Table, context: Context): s
 
 const lengthOf = (text: string): number => [...text].length
 
-function pad(cell: string, width: number, align: string | null | undefined): string {
-  const space = ' '.repeat(width - lengthOf(cell))
-  return align === 'right' ? space + cell : cell + space
+function pad(cell: string, width: number, isRight: boolean | undefined): string {
+  const space = ' '.repeat(Math.max(0, width - lengthOf(cell)))
+  return isRight ? space + cell : cell + space
 }

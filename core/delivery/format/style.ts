@@ -18,4 +18,4 @@ export interface Style {
 
 export const markOf = (open: string, close = open): Mark => ({ open, close })
 
-export const plain: Style = { link: () => undefined, escape: (text) => text, finish: (spans) => spans }
+export const plainStyle: Style = { link: () => undefined, escape: (text) => text, finish: (spans) => spans }

@@ -1,10 +1,14 @@
 // Text with marks around parts of it, such as bold or a code block. It can be cut anywhere: each chunk is written with
 // its own opening and closing marks.
 
+import type { TextRange } from '../../plugin.ts'
+
 /** What is written before and after the marked text. Two marks are the same only if they are one object. */
 export interface Mark {
   open: string
   close: string
+  /** For a format that has ranges instead of marks in the text. */
+  range?: TextRange['style']
   /** A code block, whose indentation matters. */
   isBlock?: boolean
   /** Written instead if `open` is too long for a message. */
@@ -22,6 +26,8 @@ export interface StyledText {
   /** Escapes what is not a mark. */
   escape(text: string): string
 }
+
+export const plain = (text: string): Span[] => [{ text, marks: [] }]
 
 /** Puts a mark around all spans. */
 export const wrap = (spans: readonly Span[], mark: Mark | undefined): Span[] =>

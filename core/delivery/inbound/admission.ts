@@ -18,7 +18,7 @@ export async function findRefusal({ access, message, isApproved }: AdmissionRequ
   if (refusal) return refusal
   const { dmPolicy } = access
   if (dmPolicy === 'open' && !message.group) return undefined
-  if (isListed(access.allowFrom, message.from.id)) return undefined
+  if (idsOf(message).some((id) => isListed(access.allowFrom, id))) return undefined
   return dmPolicy === 'pairing' && (await isApproved()) ? undefined : 'sender'
 }
 
@@ -33,6 +33,9 @@ export const groupOf = (
   { groups }: Access,
   { group, to }: Pick<InboundMessage, 'group' | 'to'>,
 ): GroupConfig | undefined => (group && groups ? findGroup(groups, to)?.[1] : undefined)
+
+/** All ids of the sender. */
+export const idsOf = ({ from: { id, otherIds = [] } }: Pick<InboundMessage, 'from'>): string[] => [id, ...otherIds]
 
 /** Without a list no sender is allowed; `*` allows all. */
 const isListed = (allowFrom: readonly string[], sender: string): boolean =>

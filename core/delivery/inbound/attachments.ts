@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
 import { describeError } from '../../errors.ts'
 import type { Attachment, InboundMessage, Log } from '../../plugin.ts'
+import { TooLargeError } from '../../kit/read-bytes.ts'
+import { type Downloads, maxAttachmentBytes } from './downloads.ts'
 
 export interface Attachments {
   /** Returns the text of the message, with a line for each file. */
@@ -21,29 +23,26 @@ interface AttachmentContext {
 interface AttachmentsDeps {
   /** Writes a file inside the workspace of an agent. */
   saveFile(agentId: string, path: string, data: Uint8Array): Promise<void>
+  downloads: Downloads
   log: Log
-  /** Time limit for downloading a file. */
-  downloadMs?: number
 }
 
-/** Largest file that is stored, in bytes. */
-export const maxAttachmentBytes = 20 * 1024 * 1024
-/** Most files of one message that are stored. They are downloaded together, so this also limits the memory. */
+/** Most files of one message that are stored. */
 const maxAttachments = 10
 
-export function createAttachments({ saveFile, log, downloadMs = 60_000 }: AttachmentsDeps): Attachments {
+export function createAttachments({ saveFile, downloads, log }: AttachmentsDeps): Attachments {
   /** Says where the file is, or why it was not stored. Nothing that goes wrong with a file loses the message. */
   async function store(file: Attachment, index: number, context: AttachmentContext): Promise<string> {
     if (index >= maxAttachments) return `not stored, because only the first ${maxAttachments} files of a message are`
     if (!file.read) return 'not stored, because the channel does not download files'
     if ((file.size ?? 0) > maxAttachmentBytes) return tooLarge
     try {
-      const data = await download(file, AbortSignal.timeout(downloadMs))
-      if (data.byteLength > maxAttachmentBytes) return tooLarge
+      const data = await downloads.download(file.read)
       const path = pathOf(file, index, context)
       await saveFile(context.agentId, path, data)
       return `stored in your workspace as ${path} (${formatBytes(data.byteLength)})`
     } catch (error) {
+      if (error instanceof TooLargeError) return tooLarge
       log.warn({ ...context.source, ...describeError(error) }, 'an attachment could not be stored')
       return 'not stored, because it could not be downloaded'
     }
@@ -59,16 +58,6 @@ export function createAttachments({ saveFile, log, downloadMs = 60_000 }: Attach
 }
 
 const tooLarge = `not stored, because it is larger than ${formatBytes(maxAttachmentBytes)}`
-
-/** Ends at the time limit even if the channel ignores the signal. */
-async function download(file: Attachment, signal: AbortSignal): Promise<Uint8Array> {
-  const timedOut = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
-  const data: unknown = await Promise.race([file.read?.(signal), timedOut])
-  if (!(data instanceof Uint8Array)) throw new TypeError('read must resolve with a Uint8Array')
-  return data
-}
 
 /** The sender chooses the name and the platform the type, so neither may look like anything else in the prompt. */
 function describeFile({ name, type, size }: Attachment): string {
@@ -91,7 +80,8 @@ function safeName(name: string): string {
     .replace(/^.*[/\\]/s, '')
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
     .replaceAll(/\.{2,}/g, '.')
-    .replaceAll(/^[.-]+|-+(?=\.|$)/g, '')
+    .replaceAll(/-{2,}/g, '-')
+    .replaceAll(/^[.-]+|-(?=\.|$)/g, '')
   const characters = [...plain]
   const [stem, extension] = [characters.slice(0, 48), [...extname(plain)].slice(0, 12)]
   return (characters.length <= 60 ? plain : stem.join('') + extension.join('')) || 'file'

@@ -30,10 +30,10 @@ interface ChatCommandsDeps {
 }
 
 /** Some platforms add the name of the bot: `/new@helper_bot`. */
-const pattern = /^\s*\/(new|stop|status)(?:@\S+)?(?:\s+([^]*))?$/
+const pattern = /^\/(new|stop|status)(?:@\S+)?(?:\s([^]*))?$/
 
 export function parseChatCommand(text: string): ChatCommand | undefined {
-  const [, name, rest = ''] = pattern.exec(text) ?? []
+  const [, name, rest = ''] = pattern.exec(text.trim()) ?? []
   return name === undefined ? undefined : { name: name as ChatCommand['name'], rest: rest.trim() }
 }
 

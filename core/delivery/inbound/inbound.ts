@@ -7,12 +7,14 @@ import { InputError, type ChannelContext, type InboundMessage, type Log } from '
 import { agentSessionKey } from '../../sessions/keys.ts'
 import type { RunSpec } from '../../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult, NewRoute, Store } from '../../store/store.ts'
-import { findRefusal, groupOf, type Refusal } from './admission.ts'
+import { findRefusal, groupOf, idsOf } from './admission.ts'
 import type { Attachments } from './attachments.ts'
 import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
 import type { Account } from '../connections/connections.ts'
 import { readInboundMessage } from './message.ts'
+import { withoutMention } from './name-mention.ts'
 import type { Pairing } from './pairing.ts'
+import { createRefusalLog } from './refusal-log.ts'
 import type { ReplyRoutes } from '../reply-routes.ts'
 
 interface InboundDeps {
@@ -60,18 +62,21 @@ interface Inbound {
 
 export function createInbound(deps: InboundDeps): Receive {
   const { channels, agents, store, accept, pairing, routes, onDeliveries, log } = deps
+  const logRefusal = createRefusalLog(log)
 
   return async ({ channel: { name: channel }, accountId }, received) => {
     const source = { channel, accountId }
-    const message = read(received, source, log)
+    const written = read(received, source, log)
     const section = channels[channel]
     // A reload has removed the channel.
     if (!section) return 'ignored'
     const access = resolveAccess(section, accountId)
-    const isApproved = () => pairing.isApproved(source, message.from.id)
+    const agent = agents.get(groupOf(access, written)?.agentId ?? access.agentId)
+    const message = findNameMention(written, agent)
+    const isApproved = () => pairing.isApproved(source, idsOf(message))
     const refusal = await findRefusal({ access, message, isApproved })
     if (refusal) {
-      logRefusal(log, { refusal, message, source })
+      logRefusal({ refusal, message, source, section })
       if (refusal === 'sender' && access.dmPolicy === 'pairing' && !message.group)
         await pairing.request(source, message)
       return 'ignored'
@@ -82,14 +87,15 @@ export function createInbound(deps: InboundDeps): Receive {
     // Looked up first, so that a repeated message is not downloaded again, and a repeated command not executed again.
     if (await store.hasKey({ scope, key: message.id }, at)) return 'duplicate'
     const inbound = {
-      ...resolveSession(access, { channel, message, agents }),
+      agent,
+      sessionKey: resolveSession(access, { channel, message, agent }),
       message,
       address: toAddress(source, message),
       at,
     }
     const work = await planWork(deps, inbound)
     const bodyHash = createHash('sha256').update(message.text).digest('hex')
-    const { sessionKey, agent, address } = inbound
+    const { sessionKey, address } = inbound
     const result = await accept({
       at,
       idempotency: { scope, key: message.id, bodyHash, expiresAt: at + idempotencyMs, reply: '' },
@@ -113,40 +119,21 @@ function read(received: unknown, source: object, log: Log): InboundMessage {
   }
 }
 
-const refusalTexts: Readonly<Record<Refusal, string>> = {
-  sender: 'message ignored: its sender is not in allowFrom',
-  group: 'message ignored: its group is closed',
-  mention: 'message ignored: it does not mention the agent',
-}
-
-interface Refused {
-  refusal: Refusal
-  message: InboundMessage
-  source: object
-}
-
-/** The operator finds the ids here, to add them to the configuration. People talking in a group do not fill the log. */
-function logRefusal(log: Log, { refusal, message: { from, to, group, mentioned }, source }: Refused): void {
-  const level = group && !mentioned ? 'debug' : 'info'
-  log[level]({ ...source, sender: from.id, ...(group && { group: to }) }, refusalTexts[refusal])
-}
-
-interface SessionRequest extends Pick<InboundDeps, 'agents'> {
-  channel: string
-  message: InboundMessage
+/** Adds the mention that the platform does not tell. */
+function findNameMention(message: InboundMessage, { id, name }: InboundAgent): InboundMessage {
+  const text = message.group && message.mentioned === undefined ? withoutMention(message.text, [id, name]) : undefined
+  return text === undefined ? message : { ...message, text, mentioned: true }
 }
 
 /** A group has a session of its own. Direct messages share the main session, or each sender has one. */
 function resolveSession(
   access: Access,
-  { channel, message, agents }: SessionRequest,
-): Pick<Inbound, 'agent' | 'sessionKey'> {
+  { channel, message, agent }: Pick<Inbound, 'message' | 'agent'> & { channel: string },
+): string {
   const { group, from, to } = message
-  const agent = agents.get(groupOf(access, message)?.agentId ?? access.agentId)
-  if (group) return { agent, sessionKey: agentSessionKey(agent.id, `${channel}:${group}:${to}`) }
-  if (access.directSession === 'sender')
-    return { agent, sessionKey: agentSessionKey(agent.id, `${channel}:direct:${from.id}`) }
-  return { agent, sessionKey: agent.mainSession }
+  if (group) return agentSessionKey(agent.id, `${channel}:${group}:${to}`)
+  if (access.directSession === 'sender') return agentSessionKey(agent.id, `${channel}:direct:${from.id}`)
+  return agent.mainSession
 }
 
 const toAddress = (

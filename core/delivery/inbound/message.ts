@@ -11,7 +11,11 @@ const Message = Type.Object(
   {
     id: NonEmpty,
     from: Type.Object(
-      { id: NonEmpty, name: Type.Optional(Text) },
+      {
+        id: NonEmpty,
+        otherIds: Type.Optional(Type.Array(NonEmpty, { description: 'a list of ids' })),
+        name: Type.Optional(Text),
+      },
       { description: 'an object with the id of the sender' },
     ),
     to: NonEmpty,

@@ -39,7 +39,8 @@ export interface PairingItem extends AccountRef, Sender {
 }
 
 export interface Pairing {
-  isApproved(account: AccountRef, sender: string): Promise<boolean>
+  /** @param senders the ids of one sender */
+  isApproved(account: AccountRef, senders: readonly string[]): Promise<boolean>
   /** Sends a code to the sender, unless one is valid already or too many senders are waiting. */
   request(account: AccountRef, message: InboundMessage): Promise<void>
   /** The senders that wait for approval on these accounts, and those that have it. */
@@ -114,7 +115,10 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
   }
 
   return {
-    isApproved: async (account, sender) => (await read(account)).approved.some((one) => isSame(one.sender, sender)),
+    isApproved: async (account, senders) => {
+      const { approved } = await read(account)
+      return senders.some((id) => approved.some(({ sender }) => isSame(sender, id)))
+    },
     request: (account, message) => inTurn(() => request(account, message)),
     list: async (accounts) =>
       (await Promise.all(accounts.map(async (account) => listItems(account, await read(account))))).flat(),

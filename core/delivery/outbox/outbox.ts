@@ -1,15 +1,15 @@
 // The outbox: claims deliveries from the store, in order for each recipient, sends them, and records the outcome.
 import { setTimeout as delay } from 'node:timers/promises'
-import { describeError } from '../../errors.ts'
+import { describeError, describeThrown } from '../../errors.ts'
 import { createExtensionLog } from '../../loader/extension-log.ts'
 import type { Log } from '../../plugin.ts'
 import { createPoller } from '../../store/poller.ts'
-import type { Replicas } from '../../store/replicas.ts'
-import { workTopics } from '../../store/work-messages.ts'
+import { catchUp, type Replicas } from '../../store/replicas.ts'
+import { workTopics } from '../../store/commits/work-messages.ts'
 import { retryUntilStored } from '../../store/retry-until-stored.ts'
 import type { AccountRef, DeliveryEnd, NewEvent, Store, StoredDelivery } from '../../store/store.ts'
 import type { Connections } from '../connections/connections.ts'
-import type { CreateFailureEvent } from './failure-event.ts'
+import type { CreateFailureEvent, Undelivered } from './failure-event.ts'
 import { createPacing } from './pacing.ts'
 import {
   type AttemptEnd,
@@ -51,6 +51,7 @@ const leaseMs = 120_000
 /** In a shared store. Also the longest delay of a delivery about which a message was lost. */
 const recoverEveryMs = 5_000
 const paused = 'The platform limits the account.'
+const failed = 'The gateway failed while sending, so it is unknown whether the delivery arrived.'
 
 export function createOutbox({
   store,
@@ -92,9 +93,11 @@ export function createOutbox({
   const start = (delivery: StoredDelivery): void => {
     const { id: deliveryId, channel, accountId } = delivery
     const done = attempt(delivery)
-      .catch((error: Error) =>
-        log.error({ channel, accountId, deliveryId, ...describeError(error) }, 'could not record a delivery'),
-      )
+      .catch(async (error: Error) => {
+        log.error({ channel, accountId, deliveryId, ...describeError(error) }, 'could not record a delivery')
+        if (!isClosing) await giveUp(delivery)
+      })
+      .catch(() => undefined)
       .finally(() => {
         sending.delete(done)
         poller.notify()
@@ -114,21 +117,45 @@ export function createOutbox({
     const { id, fencingToken } = delivery
     if (end.status === 'sent' || end.status === 'retry')
       return void (await retryUntilStored(() => store.endDelivery(id, fencingToken, end, Date.now()), patience))
-    const event = await retryUntilStored(() => deps.createFailureEvent(delivery, end), patience)
+    const event = await createEvent(delivery, end)
     const ended = { ...end, event }
-    if (await retryUntilStored(() => store.endDelivery(id, fencingToken, ended, Date.now()), patience))
-      deps.onEvent(event)
+    const isEnded = await retryUntilStored(() => store.endDelivery(id, fencingToken, ended, Date.now()), patience)
+    if (isEnded && event) deps.onEvent(event)
   }
 
-  const send = async (delivery: StoredDelivery): Promise<DeliveryEnd> => {
+  /** Whatever went wrong, the delivery must not keep those behind it waiting. */
+  const giveUp = async ({ id, fencingToken }: StoredDelivery): Promise<void> => {
+    await store.endDelivery(id, fencingToken, { status: 'unknown', reason: failed }, Date.now())
+  }
+
+  /** Without its event if that cannot be made: the delivery must end. */
+  const createEvent = async (delivery: StoredDelivery, end: Undelivered): Promise<NewEvent | undefined> => {
+    try {
+      return await retryUntilStored(() => deps.createFailureEvent(delivery, end), patience)
+    } catch (error) {
+      log.error({ deliveryId: delivery.id, ...describeError(error) }, 'the event of a failed delivery was not made')
+      return undefined
+    }
+  }
+
+  const sendNow = async (delivery: StoredDelivery): Promise<AttemptEnd> => {
     const { id, fencingToken, channel, accountId } = delivery
-    const fields = { channel, accountId, deliveryId: id }
-    const { isLimited = false, ...end }: AttemptEnd = await sendDelivery(delivery, {
+    return await sendDelivery(delivery, {
       link: connections.get(channel, accountId),
       limits,
       advance: (chunksSent) => retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), patience),
       readFile: deps.readFile,
-      log: createExtensionLog(log, fields),
+      log: createExtensionLog(log, { channel, accountId, deliveryId: id }),
+    })
+  }
+
+  const send = async (delivery: StoredDelivery): Promise<DeliveryEnd> => {
+    const { id, channel, accountId } = delivery
+    const fields = { channel, accountId, deliveryId: id }
+    const { isLimited = false, ...end } = await sendNow(delivery).catch((error: unknown): AttemptEnd => {
+      if (isClosing) throw error
+      log.error({ ...fields, ...describeThrown(error) }, 'sending failed')
+      return { status: 'unknown', reason: failed }
     })
     if (end.status === 'sent') pacing.accepted(delivery)
     else log.warn({ ...fields, status: end.status, reason: end.reason }, 'delivery not sent')
@@ -159,7 +186,7 @@ export function createOutbox({
   /** Sends what other gateways have stored, and what they have left behind. */
   const shareWith = (others: Replicas): void => {
     others.subscribe(workTopics.outbox, poller.notify)
-    others.subscribe('catch-up', poller.notify)
+    others.subscribe(catchUp, poller.notify)
     // An outage is logged by the poller.
     recovery = setInterval(() => void recoverExpired().then(poller.notify, () => undefined), recoverEveryMs).unref()
   }

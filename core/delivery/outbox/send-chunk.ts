@@ -11,6 +11,7 @@ export interface Chunk {
   connection: Connection
   delivery: Pick<StoredDelivery, 'to' | 'threadId' | 'route' | 'reason'>
   text: string
+  ranges?: OutboundMessage['ranges']
   /** Reads the file that is sent with the text. Throws `InputError` if there is no such file any more. */
   readFile?: (() => Promise<NonNullable<OutboundMessage['file']>>) | undefined
   /** Idempotency key, the same for every attempt at this chunk. */
@@ -75,11 +76,12 @@ async function lookUp({ channel, connection, delivery, key, log }: Chunk, timeou
 }
 
 async function send(chunk: Chunk, timeoutMs: number): Promise<SendResult | typeof late> {
-  const { connection, delivery, key, text, log } = chunk
+  const { connection, delivery, key, text, ranges, log } = chunk
   const { to, threadId, route } = delivery
   const file = await readFile(chunk)
   if (file && 'outcome' in file) return file
-  const message = { key, to, text, ...(threadId !== null && { threadId }), ...(route !== null && { route }) }
+  const styled = { text, ...(ranges && { ranges }) }
+  const message = { key, to, ...styled, ...(threadId !== null && { threadId }), ...(route !== null && { route }) }
   const attempt = async (): Promise<unknown> => await connection.send({ ...message, ...(file && { file }) })
   try {
     const answer = await withTimeout(attempt(), timeoutMs)

@@ -1,4 +1,5 @@
 // Sends one delivery, chunk by chunk from where it stopped, and returns whether it has ended or when to retry it.
+import { describeThrown } from '../../errors.ts'
 import type { Channel, Log } from '../../plugin.ts'
 import type { DeliveryEnd, DeliveryFile, StoredDelivery } from '../../store/store.ts'
 import { splitIntoChunks } from '../format/chunks.ts'
@@ -51,7 +52,11 @@ export async function sendDelivery(delivery: StoredDelivery, sending: Sending): 
       { delivery, limits },
       { reason: 'The channel is not connected.', uncertain: delivery.uncertain, maxWaitMs: longestUnconnectedMs },
     )
-  const messages = await splitIntoMessages(delivery, { ...sending, channel })
+  const messages = await splitIntoMessages(delivery, { ...sending, channel }).catch((error: unknown) => {
+    log.error(describeThrown(error), 'a message could not be prepared')
+    return undefined
+  })
+  if (!messages) return { status: 'failed', reason: 'The message could not be prepared for the channel.' }
   let { platformId } = delivery
   for (const [index, message] of messages.entries()) {
     if (index < delivery.chunksSent) continue
@@ -72,23 +77,24 @@ const fileFactor = 4
 /** Every platform accepts captions of this length; a longer text is sent before the file. */
 const maxCaptionLength = 1000
 
+type Message = Pick<Chunk, 'text' | 'ranges' | 'readFile'>
+
 /** The chunks of the text, and the file, in the order in which they are sent. */
 async function splitIntoMessages(
   { text, file }: StoredDelivery,
   { channel, readFile }: Pick<Sending, 'readFile'> & { channel: Channel },
-): Promise<Pick<Chunk, 'text' | 'readFile'>[]> {
+): Promise<Message[]> {
   const chunks = await splitIntoChunks(text, channel.limits)
-  const messages: Pick<Chunk, 'text' | 'readFile'>[] = chunks.map((chunk) => ({ text: chunk }))
-  if (!file) return messages
+  if (!file) return chunks
   const { name, type } = file
   const read = async (): ReturnType<NonNullable<Chunk['readFile']>> => ({
     name,
     type,
     data: await readFile(file, channel.limits.maxFileBytes ?? 0),
   })
-  const [caption = ''] = chunks
-  if (chunks.length > 1 || caption.length > maxCaptionLength) return [...messages, { text: '', readFile: read }]
-  return [{ text: caption, readFile: read }]
+  const [caption = { text: '' }] = chunks
+  if (chunks.length > 1 || caption.text.length > maxCaptionLength) return [...chunks, { text: '', readFile: read }]
+  return [{ ...caption, readFile: read }]
 }
 
 /** `isLimited`: the platform has asked to wait. */

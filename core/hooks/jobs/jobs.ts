@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../config/schema.ts'
 import type { Preset } from '../../plugin.ts'
-import type { Replicas } from '../../store/replicas.ts'
+import type { Replicas, Topic } from '../../store/replicas.ts'
+import { Type } from '../../typebox.ts'
 import type { Health } from '../../reconnect.ts'
 import { createJob, type Job, type JobDeps } from './job.ts'
 import { findNeededJobs, type NeededJob } from './needed-jobs.ts'
@@ -28,6 +29,9 @@ interface JobsDeps extends JobDeps {
   replicas: Replicas
 }
 
+/** A webhook has come for the job of the preset that the message names. */
+const webhookTopic = { name: 'preset webhook', item: Type.String() } satisfies Topic
+
 export function createJobs(deps: JobsDeps): Jobs {
   const { presets, replicas } = deps
   const jobs = new Map<string, Job>()
@@ -37,7 +41,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     return job
   }
   for (const needed of findNeededJobs(deps)) add(needed)
-  replicas.subscribe('preset webhook', (preset) => jobs.get(preset as string)?.running?.onWebhook?.())
+  replicas.subscribe(webhookTopic, (preset) => jobs.get(preset)?.running?.onWebhook?.())
 
   return {
     open: () => {
@@ -56,7 +60,7 @@ export function createJobs(deps: JobsDeps): Jobs {
     notify(preset) {
       const job = jobs.get(preset)
       if (job?.running) job.running.onWebhook?.()
-      else if (job) replicas.publish('preset webhook', preset)
+      else if (job) replicas.publish(webhookTopic, preset)
     },
     states: () => Array.from(jobs, ([preset, job]) => ({ preset, ...job.health() })),
     close: async () => void (await Promise.allSettled([...jobs.values()].map((job) => job.close()))),

@@ -1,7 +1,7 @@
 // Keeps the runs of a shared store moving: looks for work when another gateway has queued or ended a run, and now and
 // then, because messages may be lost.
-import type { Replicas } from '../../store/replicas.ts'
-import { workTopics } from '../../store/work-messages.ts'
+import { catchUp, type Replicas } from '../../store/replicas.ts'
+import { workTopics } from '../../store/commits/work-messages.ts'
 import type { RunClaims } from './claims.ts'
 import type { Waiters } from './waiters.ts'
 
@@ -29,8 +29,8 @@ export function createSharedRuns({ replicas, claims, waiters }: SharedRunsDeps):
   return {
     start: () => {
       replicas.subscribe(workTopics.runs, claims.notify)
-      replicas.subscribe(workTopics.ended, (id) => waiters.recheck(id as string))
-      replicas.subscribe('catch-up', poll)
+      replicas.subscribe(workTopics.ended, waiters.recheck)
+      replicas.subscribe(catchUp, poll)
       timer = setInterval(poll, pollMs).unref()
     },
     close: () => clearInterval(timer),

@@ -1,5 +1,6 @@
 // Decides whether a store may become a copy: it must be empty, or an unfinished copy of the same source.
 import { GatewayError } from '../../errors.ts'
+import { deleteOwnRows } from '../tables/state.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Preparation } from './end.ts'
 import { type CopyMark, createMark, deleteMark, readMark } from './mark.ts'
@@ -42,8 +43,7 @@ async function clear(tx: Transaction, tables: readonly CopiedTable[]): Promise<v
 }
 
 async function assertEmpty({ location, tx }: Preparation, tables: readonly CopiedTable[]): Promise<void> {
-  // A gateway that was started on the empty store has left this row.
-  await tx.run(`DELETE FROM state WHERE owner = '' AND key = 'probe'`)
+  await deleteOwnRows(tx)
   for (const { name } of tables) {
     const rows = await tx.all(`SELECT 1 FROM ${name} LIMIT 1`)
     if (rows.length === 0) continue

@@ -7,6 +7,7 @@ import { exposure } from './004-exposure.ts'
 import { useFieldTerms } from './005-field-terms.ts'
 import { deliveryFile } from './006-delivery-file.ts'
 import { eventRequest } from './007-event-request.ts'
+import { retryProvider } from './008-retry-provider.ts'
 import type { Dialect } from './dialect.ts'
 import type { Transaction } from '../transaction.ts'
 
@@ -24,6 +25,7 @@ export const migrations: readonly Migration[] = [
   { name: '005-field-terms', statements: useFieldTerms },
   { name: '006-delivery-file', statements: deliveryFile },
   { name: '007-event-request', statements: eventRequest },
+  { name: '008-retry-provider', statements: retryProvider },
 ]
 
 /** The version of the tables that this program works with. */

@@ -1,6 +1,7 @@
 // Connections to the PostgreSQL database, and transactions on them. A lost connection is replaced when it is needed.
 import type { Client, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
+import { settleAll } from '../settle-all.ts'
 import { createTransaction, createTranslation, type PostgresTransaction, type Translate } from './transaction.ts'
 
 /** The kinds of transactions. Each kind has connections of its own, so that none waits behind another kind. */
@@ -159,12 +160,4 @@ async function transactOn<Result>(
   } finally {
     free()
   }
-}
-
-/** Like `Promise.all`, but rejects only when all have ended, so that nothing is left running on a connection. */
-export async function settleAll<Results extends readonly unknown[]>(
-  promises: Results,
-): Promise<{ -readonly [Index in keyof Results]: Awaited<Results[Index]> }> {
-  await Promise.allSettled(promises)
-  return await Promise.all(promises)
 }

@@ -1,12 +1,11 @@
 // Performs groups of calls on the PostgreSQL database: each group in one transaction.
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
-import { isWrite, type OperationName, perform, type StoreCall } from '../operations/operations.ts'
-import { type PackedAccept, unpackAccept } from '../operations/packed-accept.ts'
+import { isWrite, type OperationName, perform, type StoreCall } from '../operations.ts'
 import type { Transaction } from '../transaction.ts'
 import { performAccepts } from './accept-group.ts'
-import { type Database, type Lane, settleAll } from './database.ts'
+import { settleAll } from '../settle-all.ts'
+import type { Database, Lane } from './database.ts'
 import { isConflict, isUnavailable, toFailure } from './failure.ts'
-import type { FindInsert } from './inserts.ts'
 import type { PostgresTransaction } from './transaction.ts'
 
 /**
@@ -30,20 +29,15 @@ export const laneOf = (call: StoreCall): Lane => {
 /** How often a transaction is repeated that conflicted with another one. */
 const maxTries = 3
 
-interface GroupsOptions {
-  /** Identifies the locks of this store. */
-  storeId: number
-  findInsert: FindInsert
-}
-
-export function createGroups(database: Pick<Database, 'transact'>, { storeId, findInsert }: GroupsOptions) {
+/** `storeId` identifies the locks of this store. */
+export function createGroups(database: Pick<Database, 'transact'>, storeId: number) {
   const performIn: Record<Lane, (tx: PostgresTransaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
     reads: performTogether,
     work: performInOrder,
     accepts: async (tx, calls) => {
       const rows = [...new Set(calls.flatMap(rowsOf))]
       const locked = rows.length > 0 && lockRows(tx, { storeId, rows })
-      const [, results] = await settleAll([locked, performAccepts(tx, calls, findInsert)])
+      const [, results] = await settleAll([locked, performAccepts(tx, calls)])
       return results
     },
   }
@@ -101,11 +95,11 @@ const performTogether = (tx: Transaction, calls: readonly StoreCall[]): Promise<
  * The rows that a call may write although another call may write them, too. They are locked in the order of their
  * hashes before anything is written, so that two groups never wait for each other.
  */
-function rowsOf([name, args]: StoreCall): string[] {
-  if (name === 'acquireLease' || name === 'releaseLease') return [`lease ${String(args[0])}`]
-  if (name === 'probe') return ['probe']
-  if (name !== 'accept') return []
-  const { idempotency, runs = [], route, state, firing } = unpackAccept(args[0] as PackedAccept)
+function rowsOf(call: StoreCall): string[] {
+  if (call[0] === 'acquireLease' || call[0] === 'releaseLease') return [`lease ${call[1][0]}`]
+  if (call[0] === 'probe') return ['probe']
+  if (call[0] !== 'accept') return []
+  const { idempotency, runs = [], route, state, firing } = call[1][0]
   const rows = runs.filter((run) => !run.unnamedSession).map(({ sessionKey }) => `session ${sessionKey}`)
   if (route) rows.push(`session ${route.sessionKey}`)
   if (idempotency) rows.push(`key ${idempotency.scope} ${idempotency.key}`)

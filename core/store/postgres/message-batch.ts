@@ -1,20 +1,20 @@
 // Collects messages and puts as many into each notification as fit.
-import type { Json } from '../../plugin.ts'
 
 export interface Message {
+  /** The name of its topic. */
   topic: string
-  item: Json
+  item: unknown
 }
 
 export interface MessageBatch {
   /** Adds a message, unless the batch has the same one. */
   add(message: Message): void
-  /** Returns the payloads of the notifications, and begins again. */
+  /** Returns the messages of each notification as JSON, and begins again. */
   take(): string[]
 }
 
-/** A notification holds less than 8,000 bytes. A larger message is not sent. */
-const maxBytes = 7_500
+/** A notification holds less than 8,000 bytes, and encryption adds a third. A larger message is not sent. */
+const maxBytes = 5_800
 /** Further messages are dropped: they are only hints. */
 const maxMessages = 5_000
 
@@ -25,19 +25,19 @@ export function createMessageBatch(): MessageBatch {
       if (texts.size < maxMessages) texts.add(JSON.stringify(message))
     },
     take: () => {
-      const payloads = toPayloads(texts)
+      const lists = toPayloads(texts)
       texts = new Set()
-      return payloads
+      return lists
     },
   }
 }
 
 function toPayloads(texts: Iterable<string>): string[] {
-  const payloads: string[] = []
+  const lists: string[] = []
   let current: string[] = []
   let bytes = 2
   const add = (): void => {
-    if (current.length > 0) payloads.push(`[${current.join(',')}]`)
+    if (current.length > 0) lists.push(`[${current.join(',')}]`)
     current = []
     bytes = 2
   }
@@ -49,5 +49,5 @@ function toPayloads(texts: Iterable<string>): string[] {
     bytes += size
   }
   add()
-  return payloads
+  return lists
 }

@@ -1,16 +1,25 @@
 // Sends and receives the messages between gateways with LISTEN and NOTIFY, on a connection of its own.
 import type { Client, QueryConfig } from 'pg'
+import { describeError, GatewayError } from '../../errors.ts'
 import { createOutage } from '../../outage.ts'
-import type { Json, Log } from '../../plugin.ts'
-import type { Replicas } from '../replicas.ts'
+import type { Log } from '../../plugin.ts'
+import { type Check, compileCheck, type Static, Type } from '../../typebox.ts'
+import { catchUp, type Replicas } from '../replicas.ts'
 import { describe } from './failure.ts'
 import { createMessageBatch, type Message } from './message-batch.ts'
+import type { MessageSeal } from './message-seal.ts'
 import { createPresence } from './presence.ts'
 
 export interface Messages extends Replicas {
   /** Connects, and connects again whenever the connection is lost. */
-  open(connect: () => Promise<Client>, channel: string): void
+  open(address: MessageAddress): void
   close(): Promise<void>
+}
+
+export interface MessageAddress {
+  connect: () => Promise<Client>
+  channel: string
+  seal: MessageSeal
 }
 
 /** Each notification briefly locks out all commits of the server, so messages wait for others. */
@@ -22,18 +31,25 @@ const reportMs = 5_000
 const presenceMs = 16_000
 const introductionMs = 1_000
 const presenceTopic = 'presence'
-const catchUp = 'catch-up'
 const answerMs = 5_000
 
-interface PresenceReport {
+const PresenceReport = Type.Object({
   /** The topics that the sender wants. */
-  topics: string[]
+  topics: Type.Array(Type.String()),
   /** True: the sender does not know which gateways there are. The others answer with their own reports. */
-  isNew: boolean
+  isNew: Type.Boolean(),
+})
+
+/** The subscribers of a topic, and the check of its items. */
+interface Subscribed {
+  check: Check
+  subscribers: readonly ((item: never) => void)[]
 }
 
 export function createMessages(log: Log): Messages {
-  const subscribers = new Map<string, ((item: Json) => void)[]>()
+  const subscribed = new Map<string, Subscribed>()
+  const checkReport = compileCheck(PresenceReport)
+  const ignored = new Set<string>()
   const outage = createOutage(log, {
     level: 'warn',
     failed: 'the connection for messages between gateways is lost; it is opened again',
@@ -47,14 +63,14 @@ export function createMessages(log: Log): Messages {
   let reportedAt = -Infinity
   let nextSend: NodeJS.Timeout | undefined
   let client: Client | undefined
-  let address: { connect: () => Promise<Client>; channel: string } | undefined
+  let address: MessageAddress | undefined
   let timer: NodeJS.Timeout | undefined
   let connecting: Promise<void> = Promise.resolve()
   let isClosed = false
 
-  const publish: Replicas['publish'] = (topic, item) => {
-    if (isClosed || !presence.isWanted(topic)) return
-    batch.add({ topic, item })
+  const publish: Replicas['publish'] = ({ name }, item) => {
+    if (isClosed || !presence.isWanted(name)) return
+    batch.add({ topic: name, item })
     nextSend ??= setTimeout(send, collectMs).unref()
   }
 
@@ -67,7 +83,7 @@ export function createMessages(log: Log): Messages {
   function createReport(): string {
     // Meanwhile, the others have counted this gateway as gone.
     if (performance.now() - reportedAt > presenceMs) beginAnew()
-    const item = { topics: [...subscribers.keys()], isNew }
+    const item: Static<typeof PresenceReport> = { topics: [...subscribed.keys()], isNew }
     reportedAt = performance.now()
     mustReport = false
     isNew = false
@@ -83,9 +99,9 @@ export function createMessages(log: Log): Messages {
     if (!address || isClosed) return
     try {
       const opened = await address.connect()
-      opened.on('notification', ({ processId, payload = '[]' }) => {
-        if (processId !== (opened as Client & { processID: number }).processID) receive(processId, payload)
-      })
+      const { seal } = address
+      seal.begin()
+      opened.on('notification', ({ payload = '' }) => receive(seal, payload))
       opened.on('error', (error) => leave(opened, error))
       opened.on('end', () => leave(opened, new Error('The server closed the connection.')))
       client = opened
@@ -94,7 +110,7 @@ export function createMessages(log: Log): Messages {
       beginAnew()
       reportSoon()
       check(opened)
-      emit(catchUp, null)
+      emit(catchUp.name, null)
     } catch (error) {
       outage.failed(error)
       const failed = client
@@ -129,30 +145,51 @@ export function createMessages(log: Log): Messages {
     }, reportMs).unref()
   }
 
-  const notify = (on: Client, payload: string): Promise<unknown> =>
+  const notify = (on: Client, messages: string): Promise<unknown> =>
     on.query({
       text: 'SELECT pg_notify($1, $2)',
-      values: [address?.channel, payload],
+      values: [address?.channel, address?.seal.seal(messages)],
       query_timeout: answerMs,
     } as QueryConfig)
 
-  function receive(processId: number, payload: string): void {
-    for (const { topic, item } of JSON.parse(payload) as Message[]) {
-      if (topic === presenceTopic) meet(processId, item as unknown as PresenceReport)
-      else emit(topic, item)
+  /** Any role that may connect to the database can send a payload. */
+  const receive = (seal: MessageSeal, payload: string): void =>
+    attempt(() => {
+      const { sender, isOwn, messages } = seal.open(payload)
+      if (!isOwn) for (const message of messages) attempt(() => dispatch(sender, message))
+    })
+
+  /** What throws outside of it would end the process. Each cause is logged once, without the message. */
+  function attempt(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      const { reason } = describeError(error)
+      if (ignored.has(reason)) return
+      ignored.add(reason)
+      log.warn({ reason }, 'ignored a message that came through the database')
     }
   }
 
-  /** If one did not know the other, it may not have sent it everything. */
-  function meet(processId: number, { topics, isNew }: PresenceReport): void {
-    const isKnown = presence.record(processId, topics)
-    if (isKnown && !isNew) return
-    reportSoon()
-    emit(catchUp, null)
+  function dispatch(sender: string, { topic, item }: Message): void {
+    if (topic !== presenceTopic) return emit(topic, item)
+    if (!checkReport.fits(item)) throw new GatewayError('invalid_request', 'A report of presence is not valid.')
+    meet(sender, item as Static<typeof PresenceReport>)
   }
 
-  function emit(topic: string, item: Json): void {
-    for (const subscriber of subscribers.get(topic) ?? []) subscriber(item)
+  /** If one did not know the other, it may not have sent it everything. */
+  function meet(sender: string, report: Static<typeof PresenceReport>): void {
+    const isKnown = presence.record(sender, report.topics)
+    if (isKnown && !report.isNew) return
+    reportSoon()
+    emit(catchUp.name, null)
+  }
+
+  function emit(topic: string, item: unknown): void {
+    const found = subscribed.get(topic)
+    if (found && !found.check.fits(item))
+      throw new GatewayError('invalid_request', `A message does not fit the topic "${topic}".`)
+    for (const subscriber of found?.subscribers ?? []) subscriber(item as never)
   }
 
   function send(): void {
@@ -165,19 +202,23 @@ export function createMessages(log: Log): Messages {
 
   return {
     publish,
-    isWanted: presence.isWanted,
-    subscribe: (topic, subscriber) => {
-      const others = subscribers.get(topic)
-      subscribers.set(topic, [...(others ?? []), subscriber])
+    isWanted: ({ name }) => presence.isWanted(name),
+    subscribe: ({ name, item }, subscriber) => {
+      const others = subscribed.get(name)
+      subscribed.set(name, {
+        check: others?.check ?? compileCheck(item),
+        subscribers: [...(others?.subscribers ?? []), subscriber],
+      })
       if (!others) reportSoon()
       return () => {
-        const left = subscribers.get(topic)?.filter((other) => other !== subscriber) ?? []
-        if (left.length > 0) subscribers.set(topic, left)
-        else if (subscribers.delete(topic)) reportSoon()
+        const { check, subscribers } = subscribed.get(name) ?? { subscribers: [] }
+        const left = subscribers.filter((other) => other !== subscriber)
+        if (check && left.length > 0) subscribed.set(name, { check, subscribers: left })
+        else if (subscribed.delete(name)) reportSoon()
       }
     },
-    open: (connect, channel) => {
-      address = { connect, channel }
+    open: (opened) => {
+      address = opened
       connecting = connectAndListen()
     },
     close: async () => {

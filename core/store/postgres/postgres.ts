@@ -1,17 +1,20 @@
 // The distributed store: a PostgreSQL database that any number of gateways share.
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin.ts'
+import type { Commits } from '../commits/commits.ts'
+import { createFeed } from '../commits/feed.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome } from '../group-commit.ts'
-import type { StoreCall } from '../operations/operations.ts'
+import type { StoreCall } from '../operations.ts'
+import { readSecret } from '../tables/state.ts'
 import { createStoreCalls } from '../store-calls.ts'
 import type { OpeningStore } from '../store.ts'
 import { assertUsable } from './copy-lock.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
-import { createFindInsert, integerColumnsSql } from './inserts.ts'
 import { createLeaseClock } from './lease-clock.ts'
 import { migrateDatabase } from './migrate.ts'
+import { createMessageSeal } from './message-seal.ts'
 import { createMessages } from './messages.ts'
 import { explainRefusal } from './refusal.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
@@ -38,10 +41,12 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   // A start that fails earlier does not await it.
   opened.catch(() => undefined)
 
+  const commits: Commits = createFeed()
+  const options = { commits, limits }
   const lanes = {
-    accepts: createGroupCommit((calls) => commit('accepts', calls), limits),
-    work: createGroupCommit((calls) => commit('work', calls), limits),
-    reads: createGroupCommit((calls) => commit('reads', calls), limits),
+    accepts: createGroupCommit((calls) => commit('accepts', calls), options),
+    work: createGroupCommit((calls) => commit('work', calls), options),
+    reads: createGroupCommit((calls) => commit('reads', calls), options),
   }
 
   async function commit(lane: Lane, calls: readonly StoreCall[]): Promise<GroupOutcome> {
@@ -63,15 +68,14 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   }
 
   async function prepare(database: Database): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
-    const storeId = await migrateOn(database)
+    const { storeId, secret } = await migrateOn(database)
     const clock = createLeaseClock(database)
     await clock.measure()
     // A measurement that fails is repeated. Until then, the clock goes on from the last one.
     const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
-    messages.open(database.connect, `svc_gateway_${storeId}`)
-    const integerColumns = await database.query<{ name: string }>(integerColumnsSql)
-    const findInsert = createFindInsert(new Set(integerColumns.map(({ name }) => name)))
-    const commitGroup = createGroups(database, { storeId, findInsert })
+    const channel = `svc_gateway_messages_${storeId}`
+    messages.open({ connect: database.connect, channel, seal: createMessageSeal({ secret, channel, now: clock.now }) })
+    const commitGroup = createGroups(database, storeId)
     return {
       commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
       close: async () => {
@@ -95,15 +99,24 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
   return {
     store: { ...calls, close },
     opened,
+    commits,
     isShared: true,
     replicas: messages,
   }
 }
 
-async function migrateOn(database: Database): Promise<number> {
+async function migrateOn(database: Database): Promise<{ storeId: number; secret: string }> {
   const client = await database.connect()
   try {
-    return await migrateDatabase({ client, tx: createTransaction(client, createTranslation()) }, assertUsable)
+    let secret = ''
+    const storeId = await migrateDatabase(
+      { client, tx: createTransaction(client, createTranslation()) },
+      async (tx, id) => {
+        await assertUsable(tx, id)
+        secret = await readSecret(tx)
+      },
+    )
+    return { storeId, secret }
   } finally {
     await client.end()
   }

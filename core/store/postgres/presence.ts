@@ -2,7 +2,7 @@
 
 export interface Presence {
   /** Records the report of a gateway. @returns false if it was not known, or counted as gone */
-  record(processId: number, topics: readonly string[]): boolean
+  record(sender: string, topics: readonly string[]): boolean
   /** Whether another gateway wants the messages of this topic, or may want them. */
   isWanted(topic: string): boolean
   /** Forgets all gateways, and gives them time to report. */
@@ -23,15 +23,14 @@ interface Times {
 }
 
 export function createPresence({ lifetimeMs, introductionMs }: Times): Presence {
-  /** By the id of the server process that serves their connection. */
-  const gateways = new Map<number, Gateway>()
+  const gateways = new Map<string, Gateway>()
   let introducedAt = Infinity
   return {
-    record: (processId, topics) => {
+    record: (sender, topics) => {
       const now = performance.now()
       for (const [id, { goneAt }] of gateways) if (goneAt <= now) gateways.delete(id)
-      const isKnown = gateways.has(processId)
-      gateways.set(processId, { topics: new Set(topics), goneAt: now + lifetimeMs })
+      const isKnown = gateways.has(sender)
+      gateways.set(sender, { topics: new Set(topics), goneAt: now + lifetimeMs })
       return isKnown
     },
     isWanted: (topic) => {

@@ -1,26 +1,24 @@
 // A transaction on a PostgreSQL connection: translates placeholders, and has each statement prepared once.
 import type { ClientBase, QueryResult } from 'pg'
-import type { Transaction, Value } from '../transaction.ts'
-import { toStorable } from './text-array.ts'
+import type { Insertion, Row, Transaction, Value } from '../transaction.ts'
 
-/** A value may also be in PostgreSQL's binary format. */
 export interface PostgresTransaction extends Transaction {
-  all<Row>(sql: string, ...values: (Value | Buffer)[]): Promise<Row[]>
   /** Commits. It may be called while statements are under way, which saves a round trip; none may follow. */
   commit(): Promise<void>
 }
 
 /** Returns a statement in PostgreSQL's syntax. Its name lets a connection prepare it once. */
-export type Translate = (sql: string) => { name: string; text: string }
+export type Translate = (statement: string | Insertion) => { name: string; text: string }
 
 export function createTranslation(): Translate {
-  const known = new Map<string, ReturnType<Translate>>()
-  return (sql) => {
-    const found = known.get(sql)
+  const known = new Map<string | Insertion, ReturnType<Translate>>()
+  return (statement) => {
+    const found = known.get(statement)
     if (found) return found
+    const sql = typeof statement === 'string' ? statement : toInsertSql(statement)
     let placeholders = 0
     const translated = { name: `s${known.size}`, text: sql.replaceAll('?', () => `$${++placeholders}`) }
-    known.set(sql, translated)
+    known.set(statement, translated)
     return translated
   }
 }
@@ -34,11 +32,11 @@ export function createTransaction(
   let failure: Error | undefined
   let committed: Promise<void> | undefined
 
-  async function query(sql: string, values: (Value | Buffer)[]): Promise<QueryResult> {
+  async function query(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
     if (committed) throw new TypeError('A statement was given after COMMIT.')
-    const storable = values.map((value) => (typeof value === 'string' ? toStorable(value) : value))
+    const storable = values.map(toStorable)
     try {
-      return await client.query({ ...translate(sql), values: storable })
+      return await client.query({ ...translate(statement), values: storable })
     } catch (error) {
       // The statements behind the first one that fails only report that there was one.
       throw (failure ??= error as Error)
@@ -56,13 +54,36 @@ export function createTransaction(
   }
 
   return {
-    all: async <Row>(sql: string, ...values: (Value | Buffer)[]) => (await query(sql, values)).rows as Row[],
+    all: async <Found>(sql: string, ...values: Value[]) => (await query(sql, values)).rows as Found[],
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
+    insert: async <Returned>(insertion: Insertion, rows: readonly Row[], ...values: Value[]) => {
+      const columns = Object.keys(insertion.columns).map((_, index) => rows.map((row) => row[index] ?? null))
+      return (await query(insertion, [...columns, ...values])).rows as Returned[]
+    },
     commit: () => (committed ??= sendCommit()),
     getSpace: async () => (await client.query<{ bytes: number; free: number }>(spaceSql)).rows[0] ?? noSpace,
     // PostgreSQL vacuums its tables by itself.
     reclaimSpace() {},
   }
+}
+
+/** A column of several rows is an array. */
+type Parameter = Value | readonly Value[]
+
+/** PostgreSQL cannot store NUL characters in texts. JSON contains them only escaped. */
+function toStorable(value: Parameter): Parameter {
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
+  return typeof value === 'object' && value !== null ? (value.map(toStorable) as Value[]) : value
+}
+
+const arrayTypes = { text: 'text[]', integer: 'bigint[]' } as const
+
+/** One array for each column, so that one statement inserts any number of rows. */
+function toInsertSql({ table, columns, onConflict = '', returning }: Insertion): string {
+  const names = Object.keys(columns).join(', ')
+  const end = returning === undefined ? '' : `RETURNING ${returning}`
+  const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`)
+  return `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict} ${end}`
 }
 
 const noSpace = { bytes: 0, free: 0 }

@@ -2,7 +2,7 @@
 // disk failure.
 import { GatewayError } from '../../errors.ts'
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
-import { type StoreCall, isWrite, perform } from '../operations/operations.ts'
+import { type StoreCall, isWrite, perform } from '../operations.ts'
 import type { Transaction } from '../transaction.ts'
 import { type SqliteConnection, connect, connectReadOnly, type SqliteReadConnection } from './connection.ts'
 import { isDiskError, toFailure } from './failure.ts'

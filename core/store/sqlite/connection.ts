@@ -2,11 +2,10 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { assertFinished, type HasTable } from '../copy/mark.ts'
-import type { Space } from '../store.ts'
 import type { Dialect } from '../migrations/dialect.ts'
 import { assertKnown, type Migration, migrate, migrations } from '../migrations/schema.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import type { Transaction, Value } from '../transaction.ts'
+import type { Insertion, Space, Transaction, Value } from '../transaction.ts'
 
 export interface SqliteConnection {
   tx: Transaction
@@ -99,15 +98,36 @@ export function createTransaction(
     prepared.set(sql, statement)
     return statement
   }
+  const inserts = new Map<Insertion, StatementSync>()
+  const prepareInsert = (insertion: Insertion): StatementSync => {
+    const known = inserts.get(insertion)
+    if (known) return known
+    const statement = db.prepare(toInsertSql(insertion))
+    inserts.set(insertion, statement)
+    return statement
+  }
   return {
     all: <Row>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Row[],
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
+    insert: <Returned>(insertion: Insertion, rows: readonly (readonly Value[])[], ...values: Value[]) => {
+      const statement = prepareInsert(insertion)
+      if (insertion.returning !== undefined)
+        return rows.flatMap((row) => statement.all(...row, ...values) as Returned[])
+      for (const row of rows) statement.run(...row, ...values)
+      return []
+    },
     getSpace: () => prepare(spaceSql).get() as unknown as Space,
     reclaimSpace: (bytes) => {
       db.exec(`PRAGMA incremental_vacuum(${Math.ceil(bytes / pageSize)})`)
       checkpoints.request()
     },
   }
+}
+
+export function toInsertSql({ table, columns, onConflict = '', returning }: Insertion): string {
+  const names = Object.keys(columns)
+  const end = returning === undefined ? '' : `RETURNING ${returning}`
+  return `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ${onConflict} ${end}`
 }
 
 const spaceSql = `

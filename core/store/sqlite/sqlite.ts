@@ -1,6 +1,8 @@
 // The embedded store: an SQLite file that one process owns. A worker thread writes it, with many calls per commit.
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin.ts'
+import type { Commits } from '../commits/commits.ts'
+import { createFeed } from '../commits/feed.ts'
 import { createGroupCommit } from '../group-commit.ts'
 import { noReplicas } from '../replicas.ts'
 import { createStoreCalls } from '../store-calls.ts'
@@ -19,7 +21,8 @@ export interface SqliteOptions {
 export function createSqliteStore({ path, log, onCommit }: SqliteOptions): OpeningStore {
   const lock = acquireLock(path)
   const thread = createStoreThread({ path, log, onCommit })
-  const groupCommit = createGroupCommit(thread.commit)
+  const commits: Commits = createFeed()
+  const groupCommit = createGroupCommit(thread.commit, { commits })
   async function close(): Promise<void> {
     await groupCommit.close()
     await thread.close()
@@ -29,7 +32,7 @@ export function createSqliteStore({ path, log, onCommit }: SqliteOptions): Openi
   // A start that fails earlier does not await it.
   opened.catch(() => undefined)
   const store = { ...createStoreCalls(groupCommit), close }
-  return { store, opened, isShared: false, replicas: noReplicas }
+  return { store, opened, commits, isShared: false, replicas: noReplicas }
 }
 
 /** Runs the migrations. */

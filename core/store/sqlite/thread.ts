@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import type { Log } from '../../plugin.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { GroupOutcome } from '../group-commit.ts'
-import type { StoreCall } from '../operations/operations.ts'
+import type { StoreCall } from '../operations.ts'
 import { endThread } from './end-thread.ts'
 
 export interface StoreThread {

@@ -1,6 +1,6 @@
 // The store's thread: all groups that arrive during one commit share the next one, and are answered when it is on disk.
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import type { StoreCall } from '../operations/operations.ts'
+import type { StoreCall } from '../operations.ts'
 import { type Batches, createBatches } from './batch.ts'
 
 /** A group of calls, or `null`, which asks the thread to end. */

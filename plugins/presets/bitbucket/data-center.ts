@@ -20,11 +20,13 @@ type Text = string | null | undefined
 export function asCloudPayload(payload: Payload): Payload {
   const { comment, pullRequest: pull, secretLocations: secrets } = payload
   const repository = payload.repository ?? pull?.toRef?.repository ?? payload.new ?? secrets?.[0]?.repository
+  // Every payload about a fork has the original repository, but only this event is about both.
+  const origin = payload.eventKey === 'repo:forked' ? repository?.origin : undefined
   const page = pageOf(pull)
   return {
     ...payload,
-    repository: asCloudRepository(repository?.origin ?? repository),
-    fork: asCloudRepository(repository?.origin && repository),
+    repository: asCloudRepository(origin ?? repository),
+    fork: asCloudRepository(origin && repository),
     pullrequest: pull && {
       ...pull,
       source: { branch: { name: pull.fromRef?.displayId } },

@@ -160,8 +160,8 @@ const whoOf = ({ actor, data }: Known): string =>
 const keyOf = (id: string | null | undefined): string => `hook:linear:${line(id, 200) || 'linear'}`
 
 /**
- * Whether an app wrote this. An app that acts as itself is a user with an address at Linear. An integration may also pass
- * on what a person of another service wrote.
+ * Whether an app wrote this. An app that acts as itself is a user with an address at Linear. An integration may also
+ * pass on what a person of another service wrote.
  */
 function isBot({ actor, data }: Known): boolean {
   const type = actor?.type?.toLowerCase()

@@ -134,10 +134,10 @@ function addedTo({ team, recipient, responder }: Alert): string {
 const nameOf = ({ tinyId, message }: Alert): string =>
   words('alert', tinyId ? `#${line(String(tinyId), 50)}` : '', quote(message, 200))
 
-/** Times are texts, or numbers of milliseconds or nanoseconds since 1970. */
+/** Times are texts, or numbers of seconds, milliseconds or nanoseconds since 1970. */
 function timeOf(time: Alert['createdAt']): string {
   const number = Number(time)
   if (typeof time === 'string' && Number.isNaN(number)) return line(time, 50)
-  const date = new Date(number > 1e15 ? number / 1e6 : number)
+  const date = new Date(number > 1e15 ? number / 1e6 : number < 1e11 ? number * 1000 : number)
   return time && !Number.isNaN(date.getTime()) ? date.toISOString() : ''
 }

@@ -46,7 +46,9 @@ const Payload = Type.Object({
       event: Problem,
       error: Problem,
       triggered_rule: Text,
-      metric_alert: Maybe(Type.Object({ id: Id, alert_rule: Maybe(Type.Object({ id: Id, name: Text })) })),
+      metric_alert: Maybe(
+        Type.Object({ id: Id, date_started: Text, alert_rule: Maybe(Type.Object({ id: Id, name: Text })) }),
+      ),
       description_title: Text,
       description_text: Text,
       web_url: Text,
@@ -190,6 +192,7 @@ function describeMetric(
   return {
     message: eventMessage('Sentry', {
       head: `${words('metric alert', line(action, 50))}: ${line(title || rule?.name) || 'no title'}`,
+      details: [alert?.date_started && `Since: ${alert.date_started}`],
       link,
       text,
     }),

@@ -1,6 +1,6 @@
 // The rules of channels: agents of accounts and groups, and who may write.
 import { describe, expect, it } from 'vitest'
-import { problemsOf, warningsOf } from '../document.ts'
+import { problemsOf, resolveText, warningsOf } from '../document.ts'
 
 const withPager = (pager: object, rest: object = {}) =>
   JSON.stringify({ channels: { pager: { key: 'a-key', ...pager } }, ...rest })
@@ -43,4 +43,28 @@ it.each([
 ])('does not warn that "last" leads nowhere if %s', (_, keys) => {
   const mapping = { match: { path: 'a' }, messageTemplate: 'x', deliver: true }
   expect(warningsOf(withPager(keys, { hooks: { mappings: [mapping] } }))).toEqual([])
+})
+
+describe('the ids of senders and groups', () => {
+  it('that no message can have are warned about, where they are written', () => {
+    const keys = { allowFrom: ['1', '@ann', '*'], groups: { ops: {}, '#ops': {}, '*': {} } }
+    expect(warningsOf(withPager({ ...keys, accounts: { eu: { allowFrom: ['@bob'] }, us: {} } }))).toEqual([
+      expect.stringContaining('channels.pager.allowFrom[1] matches no sender of the channel; use a number'),
+      expect.stringContaining('channels.pager.groups.#ops matches no group of the channel; use the name of a group'),
+      expect.stringContaining('channels.pager.accounts.eu.allowFrom[0] matches no sender of the channel'),
+    ])
+  })
+
+  it('are rewritten to the form that messages have', () => {
+    const account = { allowFrom: [' no. 7 ', '*'], groups: { 'no. ops': { allow: false } } }
+    const { config } = resolveText(withPager({ ...account, accounts: { eu: account } }))
+    const normal = { allowFrom: ['7', '*'], groups: { ops: { allow: false } } }
+    expect(config.channels['pager']).toMatchObject({ ...normal, accounts: { eu: normal } })
+  })
+
+  it('may not name one group twice, since only one entry could apply', () => {
+    expect(problemsOf(withPager({ groups: { ops: {}, 'no. Ops': { allow: false } } }))).toEqual([
+      expect.stringContaining('channels.pager.groups.no. Ops is the same group as ops; keep one of the two'),
+    ])
+  })
 })

@@ -50,6 +50,12 @@ describe('a direct message', () => {
     expect(await chat.say({ from: { id: 'bob' } })).toBe('accepted')
   })
 
+  it('is read if allowFrom lists another id of its sender', async () => {
+    const { chat } = accounts()
+    expect(await chat.say({ from: { id: '+1', otherIds: ['lid-1', 'bob'] } })).toBe('accepted')
+    expect(await chat.say({ from: { id: '+1', otherIds: ['lid-1'] } })).toBe('ignored')
+  })
+
   it('goes to a session for each sender with directSession "sender", and not to the main session', async () => {
     const { chat, sessions, post } = await start({ 'chat-native': { allowFrom: ['*'], directSession: 'sender' } })
     await chat.say({ from: { id: 'Ann' }, to: 'ann' })
@@ -80,7 +86,16 @@ describe('a message in a group', () => {
     const lines = logged
       .map((line) => JSON.parse(line))
       .filter(({ message, channel }) => message.includes('ignored') && channel === 'chat-native')
-    expect(lines.map(({ level }) => level)).toEqual(['debug', 'debug'])
+    // The first one tells the operator the id, and what to change. People who talk on do not fill the log.
+    const [first, second] = lines
+    expect(first).toMatchObject({
+      level: 'info',
+      message: 'message ignored: it does not mention the agent',
+      sender: 'ann',
+      group: 'room',
+      setting: 'channels.chat-native.groups.room.requireMention',
+    })
+    expect(second).toMatchObject({ level: 'debug', group: 'room' })
     expect(logged.join('\n')).not.toContain('canary')
   })
 
@@ -112,6 +127,59 @@ describe('a message in a group', () => {
     const { chat } = accounts()
     expect(await chat.say(inGroup('a'), 'chat-none')).toBe('ignored')
     expect(await chat.say(inGroup('b'), 'chat-none')).toBe('accepted')
+  })
+})
+
+describe('a mention by name, where the platform does not tell who is mentioned', () => {
+  const running = share(() =>
+    start(
+      { 'chat-native': { allowFrom: ['*'], groups: { help: { agentId: 'support' }, '*': {} } } },
+      { agents: { defaults, main: { name: 'Max Power' }, support: {} } },
+    ),
+  )
+
+  it.each([
+    ['room', '@Max Power, one?', 'one?'],
+    ['room', 'max power: two?', 'two?'],
+    ['room', 'Max Power，三？', '三？'],
+    ['room', '@main four?', 'four?'],
+    ['room', '  Main:\nfive?', 'five?'],
+    ['help', '@support six?', 'six?'],
+  ])('in %s is %j', async (to, text, rest) => {
+    const { chat } = running()
+    expect(await chat.say({ group: 'group', to, text })).toBe('accepted')
+    const replies = () => chat.held.filter((reply) => reply.to === to).map((reply) => reply.text.split('\n')[0])
+    await expect.poll(replies).toContain(`Received: ${rest}`)
+  })
+
+  it('may stand before a command', async () => {
+    const { chat } = running()
+    expect(await chat.say({ group: 'group', to: 'ops', text: '@main /status' })).toBe('accepted')
+    expect((await chat.holds(1, 'ops'))[0]!.text).toContain('Agent: main')
+  })
+
+  it.each([
+    ['room', 'What does Max Power say?'],
+    ['room', 'Max Power is here'],
+    ['room', 'mainly: nothing'],
+    ['room', '@mainframe is down'],
+    ['room', '@support what is new?'],
+    ['help', '@main what is new?'],
+    ['room', ': what is new?'],
+  ])('in %s is not %j', async (to, text) => {
+    const { chat } = running()
+    expect(await chat.say({ group: 'group', to, text })).toBe('ignored')
+  })
+
+  it('does not count where the platform tells', async () => {
+    const { chat } = running()
+    expect(await chat.say({ group: 'group', to: 'room', text: '@main hello', mentioned: false })).toBe('ignored')
+  })
+
+  it('stays in the text of a direct message', async () => {
+    const { chat } = running()
+    expect(await chat.say({ text: '@main hello', to: 'ann' })).toBe('accepted')
+    expect((await chat.holds(1, 'ann'))[0]!.text).toContain('Received: @main hello')
   })
 })
 

@@ -1,8 +1,10 @@
 // Files that come with a message: stored in the workspace of the agent, and described to it.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAttachments } from '../../../core/delivery/inbound/attachments.ts'
+import { createDownloads } from '../../../core/delivery/inbound/downloads.ts'
+import type { ByteSource } from '../../../core/plugin.ts'
 import { createTestContext } from '../../contracts.ts'
 import { startChat } from '../../doubles/chat.ts'
 import { startModel } from '../../doubles/model.ts'
@@ -83,11 +85,11 @@ describe('createAttachments', () => {
   const context = { agentId: 'main', key: 'k', at: Date.UTC(2026, 10, 22), source: {} }
   const { log } = createTestContext()
 
-  async function describeOne(file: object, options: { downloadMs?: number } = {}) {
+  async function describeOne(file: object, options: { limitMs?: number } = {}) {
     const saved: string[] = []
-    const attachments = createAttachments({ saveFile: async (_agent, path) => void saved.push(path), log, ...options })
-    const data = new Uint8Array([1])
-    const attachment = { name: 'a.txt', type: 'text/plain', read: async () => data, ...file }
+    const downloads = createDownloads(options)
+    const attachments = createAttachments({ saveFile: async (_agent, path) => void saved.push(path), downloads, log })
+    const attachment = { name: 'a.txt', type: 'text/plain', read: async () => [new Uint8Array([1])], ...file }
     return { text: await attachments.describe({ text: '', attachments: [attachment] }, context), saved }
   }
 
@@ -110,23 +112,83 @@ describe('createAttachments', () => {
   })
 
   it('gives up a download at the time limit, even if the channel ignores its signal', async () => {
-    const { text, saved } = await describeOne({ read: () => new Promise(() => undefined) }, { downloadMs: 20 })
+    const { text, saved } = await describeOne({ read: () => new Promise(() => undefined) }, { limitMs: 20 })
     expect(text).toContain('could not be downloaded')
     expect(saved).toEqual([])
   })
 
   it.each([
-    [new Uint8Array(20 * 1024 * 1024), /stored in your workspace/],
-    [new Uint8Array(20 * 1024 * 1024 + 1), /not stored, because it is larger than 20\.0 MiB/],
+    [[new Uint8Array(20 * 1024 * 1024 - 1), new Uint8Array(1)], /stored in your workspace/],
+    [[new Uint8Array(20 * 1024 * 1024), new Uint8Array(1)], /not stored, because it is larger than 20\.0 MiB/],
+    [new Response('text'), /stored in your workspace.*4 bytes/],
+    [new Response(null), /stored in your workspace.*0 bytes/],
+    [new Response('text', { status: 404 }), /could not be downloaded/],
     ['text', /could not be downloaded/],
-  ])('stores up to 20 MiB of bytes', async (data, expected) => {
-    expect((await describeOne({ read: async () => data })).text).toMatch(expected)
+    [new Uint8Array(1), /could not be downloaded/],
+    [undefined, /could not be downloaded/],
+  ])('stores up to 20 MiB of bytes: %#', async (source, expected) => {
+    expect((await describeOne({ read: async () => source })).text).toMatch(expected)
+  })
+
+  it('stops to read at the limit, and aborts the download', async () => {
+    const seen = { chunks: 0, ended: false, signal: new AbortController().signal }
+    async function* endless() {
+      try {
+        for (; ; seen.chunks++) yield new Uint8Array(1024 * 1024)
+      } finally {
+        seen.ended = true
+      }
+    }
+    const read = async (signal: AbortSignal) => {
+      seen.signal = signal
+      return endless()
+    }
+    expect((await describeOne({ size: 1, read })).text).toContain('larger than 20.0 MiB')
+    expect(seen).toMatchObject({ chunks: 20, ended: true, signal: { aborted: true } })
+  })
+
+  it('downloads a few files at once, over all messages, and the others afterwards', async () => {
+    const counts = { now: 0, most: 0, saved: 0 }
+    const downloads = createDownloads({ maxAtOnce: 3 })
+    const attachments = createAttachments({ saveFile: async () => void counts.saved++, downloads, log })
+    async function* slow() {
+      counts.most = Math.max(counts.most, ++counts.now)
+      yield new Uint8Array(1)
+      await new Promise(setImmediate)
+      counts.now--
+    }
+    const files = Array.from({ length: 5 }, () => ({ name: 'a', type: 'text/plain', read: async () => slow() }))
+    await Promise.all(
+      ['a', 'b', 'c'].map((key) => attachments.describe({ text: '', attachments: files }, { ...context, key })),
+    )
+    expect(counts).toEqual({ now: 0, most: 3, saved: 15 })
+  })
+
+  it('gives up a file that waits too long for others, and goes on afterwards', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const downloads = createDownloads({ maxAtOnce: 1, limitMs: 60_000 })
+    const ends: string[] = []
+    const start = (name: string, read: () => Promise<ByteSource>) =>
+      downloads.download(read).then(
+        () => ends.push(`${name} done`),
+        () => ends.push(`${name} given up`),
+      )
+    void start('first', () => new Promise(() => undefined))
+    await vi.advanceTimersByTimeAsync(1000)
+    void start('second', () => new Promise(() => undefined))
+    void start('third', async () => [])
+    await vi.advanceTimersByTimeAsync(60_000)
+    void start('fourth', async () => [])
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(ends).toEqual(['first given up', 'third given up', 'second given up', 'fourth done'])
   })
 
   it('stores the first ten files of a message', async () => {
     const saved: string[] = []
-    const attachments = createAttachments({ saveFile: async (_agent, path) => void saved.push(path), log })
-    const file = { name: 'a.txt', type: 'text/plain', read: async () => new Uint8Array([1]) }
+    const saveFile = async (_agent: string, path: string) => void saved.push(path)
+    const attachments = createAttachments({ saveFile, downloads: createDownloads(), log })
+    const file = { name: 'a.txt', type: 'text/plain', read: async () => [new Uint8Array([1])] }
     const text = await attachments.describe(
       { text: 'Many.', attachments: Array.from({ length: 12 }, () => file) },
       context,

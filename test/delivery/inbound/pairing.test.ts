@@ -46,6 +46,13 @@ const shared = share(() =>
 )
 
 describe('an unknown sender', () => {
+  it('who was approved under one id may write under another one', async () => {
+    const { chat, ask, approve } = shared()
+    await approve(await ask('uuid-of-max'))
+    expect(await chat.say({ from: { id: '+49', otherIds: ['uuid-of-max'] }, to: '+49' })).toBe('accepted')
+    expect(await chat.say({ from: { id: '+49' }, to: '+49' })).toBe('ignored')
+  })
+
   it('gets a code once, may write after the approval, and gets answers', async () => {
     const { chat, approve, itemsOf } = shared()
     const from = { id: 'Eve', name: 'Eve E.' }

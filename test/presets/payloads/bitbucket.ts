@@ -212,6 +212,10 @@ export const bitbucket: Samples = {
     serverEvent('repo:forked', 'a fork', {
       repository: { ...store, project: { key: '~GRACE', type: 'PERSONAL', owner: grace }, origin: store },
     }),
+    serverEvent('repo:refs_changed', 'a push to a fork', {
+      repository: { ...store, project: { key: '~GRACE', type: 'PERSONAL', owner: grace }, origin: store },
+      changes: [refChange('main', 'UPDATE')],
+    }),
     serverEvent('repo:modified', 'a new name', { old: { ...store, slug: 'shop', name: 'Shop' }, new: store }),
     serverEvent('repo:modified', 'another setting', { old: store, new: store }),
     serverEvent('project:modified', 'a project with a new name', { old: { ...project, name: 'Cat' }, new: project }),

@@ -11,6 +11,7 @@ const sentryIssue = {
   project: { id: '1', name: 'Web', slug: 'web' },
   count: '12',
   userCount: 3,
+  firstSeen: '2030-01-30T08:00:00Z',
   web_url: 'https://sentry.io/issues/7/',
   metadata: { value: 'x is no number', type: 'TypeError' },
 }
@@ -58,7 +59,7 @@ export const sentry: Samples = {
       {
         action: 'critical',
         data: {
-          metric_alert: { id: '3', alert_rule: { id: '4', name: 'Latency' } },
+          metric_alert: { id: '3', date_started: '2030-01-31T09:00:00Z', alert_rule: { id: '4', name: 'Latency' } },
           description_title: 'Critical: Latency',
           description_text: '900 ms in the last 5 minutes',
           web_url: 'https://sentry.io/alerts/3/',

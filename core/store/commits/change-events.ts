@@ -1,0 +1,139 @@
+// Publishes change events: every committed change of a request, event, run or delivery.
+import type { AcceptCommand } from '../accept.ts'
+import { type CommitHandlers, type Commits, handleCommit } from './commits.ts'
+import type { DeliveryChange, RunChange, StoreChanges } from './changes.ts'
+import { createFeed, type Feed } from './feed.ts'
+import type { Replicas } from '../replicas.ts'
+import { shareChanges } from './shared-changes.ts'
+import type { NewDelivery, NewEvent, NewRun, RunEnd, Store, Timestamp } from '../store.ts'
+import { describeAccepted, describeRefused } from '../tables/request.ts'
+
+type ReadStore = Pick<Store, 'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery'>
+
+interface ChangeEventsDeps {
+  commits: Pick<Commits, 'subscribe'>
+  store: ReadStore
+  /** With it, changes of other gateways are published, too. */
+  replicas?: Replicas | undefined
+}
+
+/** Publishes changes in the order of their commits. Nothing is read again while nobody subscribes. */
+export function createChangeEvents({ commits, store, replicas }: ChangeEventsDeps): StoreChanges {
+  if (!replicas) {
+    const changes: StoreChanges = {
+      requests: createFeed(),
+      events: createFeed(),
+      runs: createFeed(),
+      outbox: createFeed(),
+    }
+    publishChanges(commits, store, changes)
+    return changes
+  }
+  const { changes, own } = shareChanges({ store, replicas })
+  publishChanges(commits, store, own)
+  return changes
+}
+
+function publishChanges(commits: ChangeEventsDeps['commits'], store: ReadStore, changes: StoreChanges): void {
+  const handlers = createHandlers(store, changes)
+  let last: Promise<unknown> = Promise.resolve()
+  commits.subscribe((call) => {
+    if (!Object.values(changes).some((feed: Feed<never>) => feed.hasSubscribers())) return
+    // Some changes are read again, and later ones wait for that. If a record cannot be read, only its change is lost.
+    last = last.then(() => handleCommit(handlers, call)).catch(() => undefined)
+  })
+}
+
+/**
+ * Most calls know little more than an id, so the record is read when its change is published. Another change may have
+ * been committed by then; its own event follows.
+ */
+function createHandlers(store: ReadStore, { requests, events, runs, outbox }: StoreChanges): CommitHandlers<unknown> {
+  async function publishRun(id: string): Promise<void> {
+    if (!runs.hasSubscribers()) return
+    const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
+    if (run) runs.publish({ run, deliveries })
+  }
+
+  async function publishDelivery(id: string): Promise<void> {
+    const delivery = outbox.hasSubscribers() ? await store.getDelivery(id) : undefined
+    if (delivery) outbox.publish(delivery)
+  }
+
+  function publishAdded(
+    at: Timestamp,
+    added: { events?: readonly NewEvent[]; deliveries?: readonly NewDelivery[] },
+  ): void {
+    for (const event of added.events ?? []) events.publish({ ...event, at })
+    for (const delivery of added.deliveries ?? []) outbox.publish(asPendingDelivery(delivery, at))
+  }
+
+  function publishAccepted(command: AcceptCommand): void {
+    const { at, request, events: newEvents = [], runs: newRuns = [], deliveries = [] } = command
+    if (request) {
+      const { id, hook, client } = request
+      requests.publish({ id, at, hook, client, status: 'accepted', result: describeAccepted(request, command) })
+    }
+    publishAdded(at, { events: newEvents })
+    for (const run of newRuns) runs.publish({ run: asQueuedRun(run, at), deliveries: [] })
+    publishAdded(at, { deliveries })
+  }
+
+  async function publishEnd(id: string, end: RunEnd): Promise<void> {
+    await publishRun(id)
+    publishAdded(end.at, end)
+    if (end.alert) await publishDelivery(end.alert.delivery.id)
+  }
+
+  const handlers: CommitHandlers<unknown> = {
+    accept: ({ args: [command], result: { outcome } }) => outcome === 'accepted' && publishAccepted(command),
+    recordRefusal: ({ args: [refusal, at] }) => {
+      const { id, hook, client, status } = refusal
+      requests.publish({ id, at, hook, client, status, result: describeRefused(refusal) })
+    },
+    claimRuns: ({ result: claimed }) => {
+      for (const run of claimed) runs.publish({ run, deliveries: [] })
+    },
+    endRun: ({ args: [{ id }, end], result: isEnded }) => isEnded && publishEnd(id, end),
+    cancelQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && publishEnd(id, end),
+    advanceRetries: ({ result: ids }) => Promise.all(ids.map(publishRun)),
+    releaseRun: ({ args: [{ id }], result: isReleased }) => isReleased && publishRun(id),
+    retryRun: ({ args: [id, retry], result: isRetried }) =>
+      isRetried && Promise.all([publishRun(retry.id), publishRun(id)]),
+    endDelivery: async ({ args: [id, , end, at], result: isEnded }) => {
+      if (!isEnded) return
+      await publishDelivery(id)
+      if ('event' in end && end.event) publishAdded(at, { events: [end.event] })
+    },
+    failDelivery: async ({ args: [id, { event }, at], result: isFailed }) => {
+      if (!isFailed) return
+      await publishDelivery(id)
+      publishAdded(at, { events: [event] })
+    },
+    retryDelivery: ({ args: [id], result: isRetried }) => isRetried && publishDelivery(id),
+  }
+  return handlers
+}
+
+const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({
+  ...run,
+  attempt: 0,
+  fencingToken: 0,
+  status: 'queued',
+  result: {},
+  createdAt: at,
+  startedAt: null,
+  endedAt: null,
+})
+
+const asPendingDelivery = (delivery: NewDelivery, at: Timestamp): DeliveryChange => ({
+  ...delivery,
+  file: delivery.file ?? null,
+  attempt: 0,
+  fencingToken: 0,
+  chunksSent: 0,
+  uncertain: false,
+  platformId: null,
+  nextAt: at,
+  createdAt: at,
+})

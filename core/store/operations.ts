@@ -1,0 +1,77 @@
+// All operations of the store. Each file of a table lists its own; every engine performs them inside one transaction.
+import { acceptWrites } from './accept.ts'
+import { liveCountReads } from './live-counts.ts'
+import { purgeWrites } from './purge.ts'
+import { eventReads, eventWrites } from './tables/event.ts'
+import { exposureReads, exposureWrites } from './tables/exposure.ts'
+import { idempotencyReads, idempotencyWrites } from './tables/idempotency.ts'
+import { leaseWrites } from './tables/lease.ts'
+import { outboxReads, outboxWrites } from './tables/outbox.ts'
+import { requestReads, requestWrites } from './tables/request.ts'
+import { routeReads } from './tables/route.ts'
+import { runReads, runWrites } from './tables/run.ts'
+import { runEndWrites } from './tables/run-end.ts'
+import { runQueueReads, runQueueWrites } from './tables/run-queue.ts'
+import { scheduleReads, scheduleWrites } from './tables/schedule.ts'
+import { sessionReads } from './tables/session.ts'
+import { sessionListReads } from './tables/session-list.ts'
+import { spaceReads, spaceWrites } from './tables/space.ts'
+import { stateReads, stateWrites } from './tables/state.ts'
+import { transcriptReads } from './tables/transcript.ts'
+import type { Transaction } from './transaction.ts'
+
+const writes = {
+  ...acceptWrites,
+  ...purgeWrites,
+  ...eventWrites,
+  ...exposureWrites,
+  ...idempotencyWrites,
+  ...leaseWrites,
+  ...outboxWrites,
+  ...requestWrites,
+  ...runWrites,
+  ...runEndWrites,
+  ...runQueueWrites,
+  ...scheduleWrites,
+  ...spaceWrites,
+  ...stateWrites,
+}
+
+const reads = {
+  ...liveCountReads,
+  ...eventReads,
+  ...exposureReads,
+  ...idempotencyReads,
+  ...outboxReads,
+  ...requestReads,
+  ...routeReads,
+  ...runReads,
+  ...runQueueReads,
+  ...scheduleReads,
+  ...sessionReads,
+  ...sessionListReads,
+  ...spaceReads,
+  ...stateReads,
+  ...transcriptReads,
+}
+
+export const operations = { ...writes, ...reads }
+
+export type Operations = typeof operations
+export type OperationName = keyof Operations
+
+/** What a caller gives to an operation: all arguments but the transaction. */
+export type OperationArgs<Name extends OperationName> = Operations[Name] extends (
+  tx: Transaction,
+  ...args: infer Args
+) => unknown
+  ? Args
+  : never
+
+/** A call of an operation, as it is sent to the store's thread. */
+export type StoreCall = { [Name in OperationName]: readonly [name: Name, args: OperationArgs<Name>] }[OperationName]
+
+export const isWrite = ([name]: StoreCall): boolean => name in writes
+
+export const perform = (tx: Transaction, [name, args]: StoreCall): Promise<unknown> =>
+  (operations[name] as (tx: Transaction, ...args: readonly unknown[]) => Promise<unknown>)(tx, ...args)

@@ -1,0 +1,207 @@
+// Purges ended records, the oldest first and a few rows per step. Live records, and records that those need, stay.
+import type { SessionPosition } from './tables/session-list.ts'
+import type { Timestamp, Transaction } from './transaction.ts'
+
+/** The operations of the store in this file. */
+export const purgeWrites = { purge, purgeBodies }
+
+/** The kinds of records that are purged. Sessions are purged only if no caller has named them. */
+export type Purgeable = 'requests' | 'runs' | 'deliveries' | 'events' | 'sessions'
+
+/** The last row of each kind that a step read. */
+export interface PurgePositions extends Record<Exclude<Purgeable, 'sessions'>, number> {
+  sessions: Omit<SessionPosition, 'run'>
+}
+
+export interface PurgeStep {
+  /** Only records that ended before this time are purged. */
+  before: Timestamp
+  /** Where the previous step ended; absent: the step starts with the oldest records. */
+  from?: PurgePositions | undefined
+}
+
+export interface PurgeResult {
+  counts: Record<Purgeable, number>
+  /** Where the next step starts; absent when no record older than `before` is left. */
+  next?: PurgePositions
+}
+
+export interface PurgeBodiesStep {
+  /** Only bodies of requests that arrived before this time are deleted. */
+  before: Timestamp
+  /** The last request that the previous step read; absent: the step starts with the oldest request. */
+  from?: number | undefined
+}
+
+export interface PurgedBodies {
+  /** How many bodies were deleted. */
+  count: number
+  /** The last request that the step read. */
+  last: number
+  /** Whether there may be further requests older than `before`. */
+  more: boolean
+  /** False: a body was kept because it holds the text of a waiting event. */
+  complete: boolean
+}
+
+/** The most rows of a table, and bytes of their texts, in one step, so that it does not delay accepts for long. */
+const maxRows = 200
+const maxBytes = 2 * 1024 * 1024
+
+interface Table {
+  name: string
+  /** When a row was inserted. Grows with `seq`, so that `seq` serves as the index. */
+  at: string
+  /** The size of the row's texts, which SQLite knows without reading them. */
+  size: string
+  /** Whether a row had ended before a time. */
+  isOver: string
+}
+
+type TableKind = Exclude<Purgeable, 'sessions'>
+
+const tables: Record<TableKind, Table> = {
+  // The text of a wake is only in its request until a turn has rendered it.
+  requests: { name: 'request', at: 'at', size: 'coalesce(octet_length(body), 0)', isOver: 'at < ? AND awaited = 0' },
+  runs: {
+    name: 'run',
+    at: 'created_at',
+    size: 'octet_length(spec) + octet_length(message) + octet_length(result)',
+    isOver: `ended_at < ?
+      AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = run.id AND outbox.status IN ('pending', 'sending'))`,
+  },
+  deliveries: {
+    name: 'outbox',
+    at: 'created_at',
+    size: 'octet_length(text)',
+    isOver: `coalesce(ended_at, created_at) < ? AND status NOT IN ('pending', 'sending')`,
+  },
+  events: { name: 'event', at: 'at', size: 'coalesce(octet_length(text), 0)', isOver: 'rendered_at < ?' },
+}
+
+const kinds = Object.keys(tables) as TableKind[]
+
+const oldest: PurgePositions = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: { updatedAt: 0, key: '' } }
+
+/** The rows of one table that a step may delete. */
+interface Window {
+  last: number
+  /** When the last of them was inserted; Infinity: no rows follow. */
+  reach: Timestamp
+}
+
+/**
+ * Deletes a few of the oldest records of each kind, all kinds up to the same time. Kept are live records, requests
+ * whose body holds the text of a waiting event, runs with deliveries that are not sent yet, and sessions that a
+ * caller has named.
+ */
+export async function purge(tx: Transaction, { before, from = oldest }: PurgeStep): Promise<PurgeResult> {
+  const windows = {} as Record<TableKind, Window>
+  for (const kind of kinds) windows[kind] = await readWindow(tx, tables[kind], from[kind])
+  const sessions = await readSessionWindow(tx, from.sessions)
+
+  // All tables advance to the same time, so that no record is deleted while an older one is left.
+  const reach = Math.min(sessions.reach, ...Object.values(windows).map((window) => window.reach))
+  const until = Math.min(reach, before - 1)
+  const counts = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0 }
+  const next = { ...from }
+  for (const kind of kinds) {
+    const range = [from[kind], windows[kind].last, until] as const
+    next[kind] = await findLast(tx, tables[kind], range)
+    if (kind === 'runs') await tx.run(exposureSql, ...range, before)
+    counts[kind] = await tx.run(deleteSql(tables[kind]), ...range, before)
+  }
+  next.sessions = sessions.rows.findLast(({ updatedAt }) => updatedAt <= until) ?? from.sessions
+  counts.sessions = await purgeSessions(tx, [from.sessions, next.sessions])
+  return reach < before ? { counts, next } : { counts }
+}
+
+const windowSql = ({ name, size }: Table) =>
+  `SELECT seq, ${size} AS size FROM ${name} WHERE seq > ? ORDER BY seq LIMIT ?`
+const atSql = ({ name, at }: Table) => `SELECT ${at} AS at FROM ${name} WHERE seq = ?`
+
+async function readWindow(tx: Transaction, table: Table, from: number): Promise<Window> {
+  const rows = await tx.all<{ seq: number; size: number }>(windowSql(table), from, maxRows)
+  let bytesLeft = maxBytes
+  const last = rows.find(({ size }) => (bytesLeft -= size) <= 0) ?? (rows.length === maxRows ? rows.at(-1) : undefined)
+  if (!last) return { last: Number.MAX_SAFE_INTEGER, reach: Infinity }
+  const [row] = await tx.all<{ at: Timestamp }>(atSql(table), last.seq)
+  return { last: last.seq, reach: row?.at ?? Infinity }
+}
+
+type Range = readonly [from: number, last: number, until: Timestamp]
+
+const isInRange = ({ at }: Table) => `seq > ? AND seq <= ? AND ${at} <= ?`
+const lastSql = (table: Table) => `SELECT max(seq) AS seq FROM ${table.name} WHERE ${isInRange(table)}`
+const deleteSql = (table: Table) => `DELETE FROM ${table.name} WHERE ${isInRange(table)} AND ${table.isOver}`
+/** Deletes the exposure of the runs that are about to be deleted. */
+const exposureSql = `
+  DELETE FROM exposure
+  WHERE scope IN (SELECT id FROM run WHERE ${isInRange(tables.runs)} AND ${tables.runs.isOver})`
+
+async function findLast(tx: Transaction, table: Table, range: Range): Promise<number> {
+  const [row] = await tx.all<{ seq: number | null }>(lastSql(table), ...range)
+  return row?.seq ?? range[0]
+}
+
+type SessionCursor = PurgePositions['sessions']
+
+const sessionsSql = `
+  SELECT updated_at AS "updatedAt", key FROM session
+  WHERE (updated_at, key) > (?, ?) ORDER BY updated_at, key LIMIT ?`
+
+async function readSessionWindow(
+  tx: Transaction,
+  { updatedAt, key }: SessionCursor,
+): Promise<{ rows: SessionCursor[]; reach: Timestamp }> {
+  const rows = await tx.all<SessionCursor>(sessionsSql, updatedAt, key, maxRows)
+  return { rows, reach: rows.length === maxRows ? (rows.at(-1)?.updatedAt ?? Infinity) : Infinity }
+}
+
+/** Sessions that no caller has named and in which nothing waits or runs. */
+const unusedSql = `
+  SELECT key FROM session
+  WHERE (updated_at, key) > (?, ?) AND (updated_at, key) <= (?, ?) AND unnamed = 1
+    AND NOT EXISTS (SELECT 1 FROM run WHERE run.session_key = session.key AND run.status IN ('queued', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM event WHERE event.session_key = session.key AND event.run_id IS NULL)`
+
+async function purgeSessions(tx: Transaction, [from, to]: readonly [SessionCursor, SessionCursor]): Promise<number> {
+  const unused = await tx.all<{ key: string }>(unusedSql, from.updatedAt, from.key, to.updatedAt, to.key)
+  for (const { key } of unused) {
+    await tx.run('DELETE FROM transcript WHERE session_key = ?', key)
+    await tx.run('DELETE FROM exposure WHERE scope = ?', key)
+    await tx.run('DELETE FROM session WHERE key = ?', key)
+  }
+  return unused.length
+}
+
+interface BodyRow {
+  seq: number
+  at: Timestamp
+  awaited: number
+  size: number
+}
+
+const bodiesSql = `
+  SELECT seq, at, awaited, coalesce(octet_length(body), 0) AS size FROM request WHERE seq > ? ORDER BY seq LIMIT ?`
+const purgeBodiesSql = 'UPDATE request SET body = NULL WHERE seq > ? AND seq <= ? AND awaited = 0 AND body IS NOT NULL'
+
+/**
+ * Deletes the bodies of a few of the oldest requests. The requests stay, and so do bodies that hold the text of a
+ * waiting event.
+ */
+export async function purgeBodies(tx: Transaction, { before, from = 0 }: PurgeBodiesStep): Promise<PurgedBodies> {
+  const rows = await tx.all<BodyRow>(bodiesSql, from, maxRows)
+  const firstRecent = rows.findIndex(({ at }) => at >= before)
+  const old = firstRecent === -1 ? rows : rows.slice(0, firstRecent)
+  let bytesLeft = maxBytes
+  const full = old.findIndex(({ size }) => (bytesLeft -= size) <= 0)
+  const purged = full === -1 ? old : old.slice(0, full + 1)
+  const last = purged.at(-1)?.seq ?? from
+  return {
+    count: await tx.run(purgeBodiesSql, from, last),
+    last,
+    more: purged.length < old.length || old.length === maxRows,
+    complete: purged.every(({ awaited }) => awaited === 0),
+  }
+}

@@ -1,0 +1,223 @@
+// Events wait in a session until a run claims them. They leave the queue when that run has rendered them.
+import type { WakeMode } from '../../action.ts'
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import type { RunRef } from './run.ts'
+
+/** The operations of the store in this file. */
+export const eventWrites = { claimEvents }
+export const eventReads = {
+  listRenderedEvents,
+  listWaitingEvents,
+  countWaitingEvents,
+  listSessionsWithWakes,
+  listWaitingWakes,
+}
+
+export interface NewEvent {
+  id: string
+  sessionKey: string
+  text: string
+  /** `now` also wakes the heartbeat. */
+  mode: WakeMode
+  /** The event's origin, as prompts name it: `webhook wake`, `run 0198…`. */
+  source: string
+  /** True: prompts show the text without the external content wrapper. */
+  trusted: boolean
+  /**
+   * True: the text is the field `text` of the body of the request that the event is accepted with, and is stored only
+   * there. At most one event of a command may set it.
+   */
+  inBody?: boolean
+  /**
+   * The agent that the event wakes, whatever session it waits in. Absent: the event wakes the agent whose main session
+   * it waits in, if any.
+   */
+  agentId?: string | undefined
+}
+
+export interface StoredEvent extends Omit<NewEvent, 'inBody' | 'agentId'> {
+  at: Timestamp
+}
+
+/** The number of events that one call returns, and roughly the number of their characters. At least one is returned. */
+export interface EventLimit {
+  count: number
+  characters: number
+}
+
+/** A session in which events wait for the agent that they name. */
+export interface WaitingWake {
+  agentId: string
+  sessionKey: string
+  mode: WakeMode
+}
+
+export const eventInsertion: Insertion = {
+  table: 'event',
+  columns: {
+    id: 'text',
+    session_key: 'text',
+    text: 'text',
+    request_id: 'text',
+    mode: 'text',
+    source: 'text',
+    trusted: 'integer',
+    at: 'integer',
+    agent_id: 'text',
+  },
+}
+
+/** `requestId` is the request that the events were accepted with. */
+export function toEventRows(
+  events: readonly NewEvent[],
+  { at, requestId }: { at: Timestamp; requestId?: string | undefined },
+): Row[] {
+  // Only one event may share its text with the request, so that the body is needed no longer once that one is rendered.
+  const owner = requestId === undefined ? undefined : events.find(({ inBody }) => inBody)
+  return events.map((event) => {
+    const { id, sessionKey, text, mode, source, trusted, agentId = null } = event
+    return [
+      id,
+      sessionKey,
+      event === owner ? null : text,
+      requestId ?? null,
+      mode,
+      source,
+      Number(trusted),
+      at,
+      agentId,
+    ]
+  })
+}
+
+export async function insertEvents(tx: Transaction, events: readonly NewEvent[], at: Timestamp): Promise<void> {
+  if (events.length > 0) await tx.insert(eventInsertion, toEventRows(events, { at }))
+}
+
+interface EventRow extends Omit<StoredEvent, 'text' | 'trusted'> {
+  seq: number
+  text: string | null
+  body: string | null
+  trusted: number
+}
+
+const columns = `
+  seq, id, session_key AS "sessionKey", text, mode, source, trusted, at,
+  (SELECT body FROM request WHERE request.id = event.request_id) AS body`
+const heldRunSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND status = 'running'`
+const claimedSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
+const claimSql = 'UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND seq <= ?'
+
+/** Assigns the session's oldest waiting events to a run. A repeated call returns the same events. */
+export async function claimEvents(
+  tx: Transaction,
+  run: RunRef,
+  sessionKey: string,
+  limit: EventLimit,
+): Promise<StoredEvent[]> {
+  if ((await tx.all(heldRunSql, run.id, run.fencingToken)).length === 0) return []
+  const claimed = await tx.all<EventRow>(claimedSql, run.id)
+  if (claimed.length > 0) return claimed.map(toEvent)
+  const rows = await selectOldest(tx, sessionKey, limit)
+  const events = limitCharacters(rows.map(toEvent), limit.characters)
+  const last = rows[events.length - 1]
+  if (last) await tx.run(claimSql, run.id, sessionKey, last.seq)
+  return events
+}
+
+/** SQLite knows the size of a text without reading it. */
+const sizesSql = `
+  SELECT seq, coalesce(
+    octet_length(text), (SELECT octet_length(body) FROM request WHERE request.id = event.request_id), 0) AS size
+  FROM event WHERE session_key = ? AND run_id IS NULL ORDER BY seq LIMIT ?`
+
+const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_id IS NULL AND seq <= ? ORDER BY seq`
+
+/** The most bytes that a character takes in a JSON body, with its share of the other fields: `\u2028` takes six. */
+const maxBytesPerCharacter = 8
+
+/** The oldest events whose texts may together have `characters` characters: at least one, and few if they are long. */
+async function selectOldest(
+  tx: Transaction,
+  sessionKey: string,
+  { count, characters }: EventLimit,
+): Promise<EventRow[]> {
+  const sizes = await tx.all<{ seq: number; size: number }>(sizesSql, sessionKey, count)
+  let bytesLeft = characters * maxBytesPerCharacter
+  const last = sizes.find(({ size }) => (bytesLeft -= size) <= 0) ?? sizes.at(-1)
+  return last ? await tx.all<EventRow>(waitingSql, sessionKey, last.seq) : []
+}
+
+/** The first events that fit into so many characters, but at least one: a long event must not block its session. */
+export function limitCharacters(events: StoredEvent[], characters: number): StoredEvent[] {
+  let left = characters
+  const end = events.findIndex(({ text }, index) => (left -= text.length) < 0 && index > 0)
+  return end === -1 ? events : events.slice(0, end)
+}
+
+function toEvent({ id, sessionKey, text, body, mode, source, trusted, at }: EventRow): StoredEvent {
+  return { id, sessionKey, text: text ?? readText(body ?? '{}'), mode, source, trusted: trusted === 1, at }
+}
+
+/** The text of a wake from its raw body, which was validated before it was accepted. */
+export function readText(body: string): string {
+  const { text = '' } = JSON.parse(body.replace(/^\uFEFF/, '')) as { text?: string }
+  return text.trim().toWellFormed()
+}
+
+/** The session's oldest events that no run has claimed. */
+export async function listWaitingEvents(
+  tx: Transaction,
+  sessionKey: string,
+  limit: EventLimit,
+): Promise<StoredEvent[]> {
+  return (await selectOldest(tx, sessionKey, limit)).map(toEvent)
+}
+
+const ofRequestSql = `
+  SELECT ${columns} FROM event WHERE request_id = ? AND request_id IS NOT NULL AND text IS NOT NULL ORDER BY seq`
+
+/** The events of a request whose texts its mapping rendered, in order, until they are purged. */
+export async function listRenderedEvents(tx: Transaction, requestId: string): Promise<StoredEvent[]> {
+  return (await tx.all<EventRow>(ofRequestSql, requestId)).map(toEvent)
+}
+
+const releaseBodiesSql = `
+  UPDATE request SET awaited = 0
+  WHERE id IN (SELECT request_id FROM event WHERE run_id = ? AND rendered_at IS NULL)`
+const finishSql = 'UPDATE event SET rendered_at = ? WHERE run_id = ? AND rendered_at IS NULL'
+const releaseSql = 'UPDATE event SET run_id = NULL WHERE run_id = ? AND rendered_at IS NULL'
+
+/** Removes the events that a run claimed from the queue, because a model has seen them. */
+export async function finishClaimedEvents(tx: Transaction, runId: string, at: Timestamp): Promise<void> {
+  await tx.run(releaseBodiesSql, runId)
+  await tx.run(finishSql, at, runId)
+}
+
+/** Returns the events that a run claimed to their position in the queue. */
+export async function releaseClaimedEvents(tx: Transaction, runId: string): Promise<void> {
+  await tx.run(releaseSql, runId)
+}
+
+const countSql = 'SELECT count(*) AS n FROM event WHERE session_key = ? AND run_id IS NULL'
+
+export async function countWaitingEvents(tx: Transaction, sessionKey: string): Promise<number> {
+  const [row] = await tx.all<{ n: number }>(countSql, sessionKey)
+  return row?.n ?? 0
+}
+
+const sessionsSql = `SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE run_id IS NULL AND mode = 'now'`
+
+/** Sessions with a waiting event of mode `now`: wakes that were requested before a crash. */
+export async function listSessionsWithWakes(tx: Transaction): Promise<string[]> {
+  return (await tx.all<{ sessionKey: string }>(sessionsSql)).map(({ sessionKey }) => sessionKey)
+}
+
+const wakesSql = `
+  SELECT DISTINCT agent_id AS "agentId", session_key AS "sessionKey", mode
+  FROM event WHERE agent_id IS NOT NULL AND run_id IS NULL`
+
+/** Sessions with events that wait for the agent that they name. */
+export async function listWaitingWakes(tx: Transaction): Promise<WaitingWake[]> {
+  return await tx.all<WaitingWake>(wakesSql)
+}

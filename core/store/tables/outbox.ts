@@ -1,0 +1,355 @@
+// The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
+import type { Json } from '../../plugin.ts'
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import { insertEvents, type NewEvent } from './event.ts'
+import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'
+import { recoveryLeaseMs } from './run-queue.ts'
+
+/** The operations of the store in this file. */
+export const outboxWrites = {
+  claimDeliveries,
+  advanceDelivery,
+  endDelivery,
+  failDelivery,
+  recoverExpiredDeliveries,
+  retryDelivery,
+}
+export const outboxReads = { listRunDeliveries, listDeliveries, getDelivery, getNextDeliveryAt }
+
+export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
+
+/** An account of a channel. */
+export interface AccountRef {
+  channel: string
+  accountId: string
+}
+
+/** A file of an agent's workspace, which is read when it is sent. */
+export interface DeliveryFile {
+  /** The absolute path of the workspace. */
+  folder: string
+  /** The path inside the workspace. */
+  path: string
+  /** The name that the recipient sees. */
+  name: string
+  /** Media type. */
+  type: string
+}
+
+/** A status other than `pending` records a message that is not sent, with the reason. */
+export interface NewDelivery {
+  /** `<runId>:<n>`, or an id of its own for a message that a tool sends. */
+  id: string
+  /** Empty for a message that an HTTP client sends. */
+  runId: string
+  channel: string
+  accountId: string
+  to: string
+  threadId: string | null
+  route: Json
+  text: string
+  /** A file that is sent with the text. */
+  file?: DeliveryFile | null
+  status: 'pending' | 'failed' | 'skipped'
+  reason: string | null
+}
+
+export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file'> {
+  seq: number
+  file: DeliveryFile | null
+  status: DeliveryStatus
+  attempt: number
+  fencingToken: number
+  /** The number of chunks that the platform has confirmed. */
+  chunksSent: number
+  /** True: it is unknown whether the platform received the next chunk, because the answer or the sender was lost. */
+  uncertain: boolean
+  platformId: string | null
+  nextAt: Timestamp
+  createdAt: Timestamp
+}
+
+/** A failure that the platform has reported after it had accepted the chunk. */
+export interface LateFailureRecord {
+  /** From 0. */
+  chunk: number
+  reason: string
+  event: NewEvent
+}
+
+/**
+ * The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt` (0: at once). `event` is stored
+ * in the same transaction.
+ */
+export type DeliveryEnd =
+  | { status: 'sent'; platformId: string | null }
+  | { status: 'failed' | 'unknown'; reason: string; event?: NewEvent | undefined }
+  | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }
+
+export const deliveryInsertion: Insertion = {
+  table: 'outbox',
+  columns: {
+    id: 'text',
+    run_id: 'text',
+    channel: 'text',
+    account_id: 'text',
+    recipient: 'text',
+    thread_id: 'text',
+    route: 'text',
+    text: 'text',
+    file: 'text',
+    status: 'text',
+    reason: 'text',
+    next_at: 'integer',
+    created_at: 'integer',
+    attempt: 'integer',
+    fencing_token: 'integer',
+    chunks_sent: 'integer',
+    uncertain: 'integer',
+  },
+}
+
+/** A new delivery is due at time 0, because the clock of the gateway that claims it may be behind. */
+export function toDeliveryRow(delivery: NewDelivery, at: Timestamp): Row {
+  const { id, runId, channel, accountId, to, threadId, text, status, reason } = delivery
+  const route = JSON.stringify(delivery.route)
+  const file = delivery.file ? JSON.stringify(delivery.file) : null
+  return [id, runId, channel, accountId, to, threadId, route, text, file, status, reason, 0, at, 0, 0, 0, 0]
+}
+
+export async function insertDeliveries(
+  tx: Transaction,
+  deliveries: readonly NewDelivery[],
+  at: Timestamp,
+): Promise<void> {
+  const rows = deliveries.map((delivery) => toDeliveryRow(delivery, at))
+  if (rows.length > 0) await tx.insert(deliveryInsertion, rows)
+}
+
+export interface DeliveryFilter {
+  status?: DeliveryStatus | undefined
+  channel?: string | undefined
+}
+
+interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'file' | 'uncertain'> {
+  route: string
+  file: string | null
+  uncertain: number
+}
+
+const columns = `
+  seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId",
+  route, text, file, status, reason, attempt, fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain,
+  platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
+
+const toDelivery = (row: DeliveryRow): StoredDelivery => ({
+  ...row,
+  nextAt: row.nextAt === 0 ? row.createdAt : row.nextAt,
+  route: JSON.parse(row.route) as Json,
+  file: row.file === null ? null : (JSON.parse(row.file) as DeliveryFile),
+  uncertain: row.uncertain === 1,
+})
+
+/** RETURNING does not guarantee an order. */
+const toSortedDeliveries = (rows: DeliveryRow[]): StoredDelivery[] => rows.sort((a, b) => a.seq - b.seq).map(toDelivery)
+
+/** The oldest live delivery of a lane. While it waits for another attempt, no later delivery overtakes it. */
+const headOfLane = `(
+  SELECT live.seq FROM outbox AS live
+  WHERE live.channel = waiting.channel AND live.account_id = waiting.account_id AND live.recipient = waiting.recipient
+    AND live.status IN ('pending', 'sending')
+  ORDER BY live.channel, live.account_id, live.recipient, live.seq LIMIT 1)`
+
+/** A retried delivery returns to the head of its lane, where a later one may be being sent. */
+const sendingInLane = `(
+  SELECT 1 FROM outbox AS busy
+  WHERE busy.channel = waiting.channel AND busy.account_id = waiting.account_id AND busy.recipient = waiting.recipient
+    AND busy.status = 'sending')`
+
+/** Leaves out the deliveries of some accounts. */
+const isNot = (accounts: readonly AccountRef[]): string =>
+  accounts.map(() => ' AND NOT (waiting.channel = ? AND waiting.account_id = ?)').join('')
+const valuesOf = (accounts: readonly AccountRef[]): string[] =>
+  accounts.flatMap(({ channel, accountId }) => [channel, accountId])
+
+/** MATERIALIZED: as in the claim of runs. */
+const claimSql = (except: readonly AccountRef[]) => `
+  WITH head AS MATERIALIZED (
+    SELECT waiting.seq FROM outbox AS waiting
+    WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane}
+      AND NOT EXISTS ${sendingInLane}${isNot(except)}
+    ORDER BY waiting.next_at, waiting.seq LIMIT ?)
+  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1,
+    owner = ?, lease_until = ?
+  WHERE seq IN (SELECT seq FROM head)
+  RETURNING ${columns}`
+
+interface DeliveryClaim {
+  owner: string
+  max: number
+  /** Accounts whose deliveries are left to others. */
+  except?: readonly AccountRef[] | undefined
+  at: Timestamp
+  leaseMs: number
+}
+
+/**
+ * Claims deliveries that are due, of each lane (channel, account, recipient) only the oldest, and marks them as
+ * sending.
+ */
+export async function claimDeliveries(
+  tx: Transaction,
+  { owner, max, except = [], at, leaseMs }: DeliveryClaim,
+): Promise<StoredDelivery[]> {
+  const values = [at, ...valuesOf(except), max, owner, at + leaseMs]
+  return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql(except), ...values))
+}
+
+const advanceSql = `
+  UPDATE outbox SET chunks_sent = ?, uncertain = 0 WHERE id = ? AND fencing_token = ? AND status = 'sending'`
+
+/** Records that the platform has confirmed one more chunk. @returns false when the fencing token is stale */
+export async function advanceDelivery(
+  tx: Transaction,
+  id: string,
+  fencingToken: number,
+  chunksSent: number,
+): Promise<boolean> {
+  return (await tx.run(advanceSql, chunksSent, id, fencingToken)) === 1
+}
+
+const endSql = `
+  UPDATE outbox SET status = ?, reason = ?, platform_id = ?, ended_at = ?, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fencing_token = ? AND status = 'sending'`
+const retryLaterSql = `
+  UPDATE outbox SET status = 'pending', reason = ?, next_at = ?, uncertain = ?, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fencing_token = ? AND status = 'sending'`
+
+/** Ends an attempt, and stores the event of `end`. @returns false when the fencing token is stale */
+export async function endDelivery(
+  tx: Transaction,
+  id: string,
+  fencingToken: number,
+  end: DeliveryEnd,
+  at: Timestamp,
+): Promise<boolean> {
+  if (end.status === 'retry')
+    return (await tx.run(retryLaterSql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
+  const reason = end.status === 'sent' ? null : end.reason
+  const platformId = end.status === 'sent' ? end.platformId : null
+  if ((await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 0) return false
+  if (end.status !== 'sent' && end.event) await insertEvents(tx, [end.event], at)
+  return true
+}
+
+/** An attempt that is under way cannot overwrite the failure, because the delivery is no longer being sent. */
+const failSql = `
+  UPDATE outbox SET status = 'failed', reason = ?, ended_at = ?, owner = NULL, lease_until = NULL, uncertain = 0,
+    chunks_sent = CASE WHEN chunks_sent > ? THEN ? ELSE chunks_sent END
+  WHERE id = ? AND attempt > 0 AND status IN ('pending', 'sending', 'sent', 'unknown')`
+
+/**
+ * Fails a delivery although the platform has accepted its chunk: an attempt that is under way is void, and
+ * `retryDelivery` begins with this chunk. The event is stored with it.
+ * @returns false when there is no such delivery, or when it has failed, was skipped, or was not attempted
+ */
+export async function failDelivery(
+  tx: Transaction,
+  id: string,
+  { chunk, reason, event }: LateFailureRecord,
+  at: Timestamp,
+): Promise<boolean> {
+  if ((await tx.run(failSql, reason, at, chunk, chunk, id)) === 0) return false
+  await insertEvents(tx, [event], at)
+  return true
+}
+
+const recoverSql = (condition: string) => `
+  UPDATE outbox SET fencing_token = fencing_token + 1, lease_until = ?
+  WHERE status = 'sending' AND ${condition}
+  RETURNING ${columns}`
+const recoverExpiredSql = recoverSql('lease_until <= ?')
+const takeOverSql = recoverSql('channel = ? AND account_id = ? AND owner <> ?')
+
+/**
+ * Returns deliveries whose lease expired while they were being sent, or which other owners were sending on an account
+ * that `takenOver` says is now the caller's. The caller has 30 seconds to end each of them (`endDelivery` with the
+ * returned fencing token).
+ */
+export async function recoverExpiredDeliveries(
+  tx: Transaction,
+  at: Timestamp,
+  takenOver?: AccountRef & { owner: string },
+): Promise<StoredDelivery[]> {
+  const until = at + recoveryLeaseMs
+  const rows = await tx.all<DeliveryRow>(recoverExpiredSql, until, at)
+  if (!takenOver) return toSortedDeliveries(rows)
+  const { channel, accountId, owner } = takenOver
+  return toSortedDeliveries([...rows, ...(await tx.all<DeliveryRow>(takeOverSql, until, channel, accountId, owner))])
+}
+
+const ofRunSql = `SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY seq`
+
+export async function listRunDeliveries(tx: Transaction, runId: string): Promise<StoredDelivery[]> {
+  return (await tx.all<DeliveryRow>(ofRunSql, runId)).map(toDelivery)
+}
+
+export async function listDeliveries(
+  tx: Transaction,
+  filter: DeliveryFilter,
+  page: PageRequest,
+): Promise<Page<StoredDelivery>> {
+  const { status, channel } = filter
+  const listing = {
+    table: 'outbox',
+    keys: 'seq, channel',
+    where: toCondition(filter),
+    matchesKey:
+      channel === undefined ? undefined : (key: Pick<DeliveryRow, 'seq' | 'channel'>) => key.channel === channel,
+    columns,
+    // The status follows the text in its row, so reading it reads the text, too.
+    matchesRow: status === undefined ? undefined : (row: DeliveryRow) => row.status === status,
+    sizeOf: ({ text, route }: DeliveryRow) => text.length + route.length,
+  }
+  return mapPage(await listPage(tx, listing, page), toDelivery)
+}
+
+/** Repeats the condition of the index, which leaves out sent deliveries because most are. */
+const toCondition = ({ status }: DeliveryFilter): Condition | undefined =>
+  status && status !== 'sent' ? [`status <> 'sent' AND status = ?`, status] : undefined
+
+const getSql = `SELECT ${columns} FROM outbox WHERE id = ?`
+
+export async function getDelivery(tx: Transaction, id: string): Promise<StoredDelivery | undefined> {
+  const [row] = await tx.all<DeliveryRow>(getSql, id)
+  return row && toDelivery(row)
+}
+
+/** Clears `uncertain`: the operator wants the delivery sent, whatever happened to the attempt that was lost. */
+const retrySql = `
+  UPDATE outbox SET status = 'pending', reason = NULL, next_at = ?, attempt = 0, uncertain = 0, ended_at = NULL
+  WHERE id = ? AND status IN ('failed', 'unknown')`
+
+/**
+ * Returns a delivery that failed, or whose result is unknown, to its position in the lane. Chunks that the platform
+ * has confirmed are not sent again.
+ * @returns false when the delivery has another status
+ */
+export async function retryDelivery(tx: Transaction, id: string, at: Timestamp): Promise<boolean> {
+  return (await tx.run(retrySql, at, id)) === 1
+}
+
+/** Considers only heads of lanes: a delivery that waits behind another one is not due, whatever its own time. */
+const nextSql = (except: readonly AccountRef[]) => `
+  SELECT next_at AS "nextAt" FROM outbox AS waiting
+  WHERE status = 'pending' AND seq = ${headOfLane} AND NOT EXISTS ${sendingInLane}${isNot(except)}
+  ORDER BY next_at LIMIT 1`
+
+/** The time when the next pending delivery is due, except those of some accounts; 0: at once. */
+export async function getNextDeliveryAt(
+  tx: Transaction,
+  except: readonly AccountRef[] = [],
+): Promise<Timestamp | undefined> {
+  const [row] = await tx.all<{ nextAt: number }>(nextSql(except), ...valuesOf(except))
+  return row?.nextAt
+}

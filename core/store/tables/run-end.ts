@@ -1,0 +1,100 @@
+// Ends a run: stores its result, transcript, events and deliveries in one transaction that its fencing token guards.
+import type { RunResult, RunStatus } from '../run-spec.ts'
+import type { Timestamp, Transaction } from '../transaction.ts'
+import { finishClaimedEvents, insertEvents, type NewEvent, releaseClaimedEvents } from './event.ts'
+import { exposeScope } from './exposure.ts'
+import { releaseKey, type RunKey } from './idempotency.ts'
+import { insertDeliveries, type NewDelivery } from './outbox.ts'
+import type { RunRef } from './run.ts'
+import { touchSession } from './session.ts'
+import { appendTranscript, type NewTranscriptEntry } from './transcript.ts'
+
+/** The operations of the store in this file. */
+export const runEndWrites = { endRun, cancelQueuedRun }
+
+/** Everything that the end of a run changes, in one transaction that the fencing token guards. */
+export interface RunEnd {
+  at: Timestamp
+  status: Exclude<RunStatus, 'queued' | 'running'>
+  result: RunResult
+  transcript: readonly NewTranscriptEntry[]
+  events: readonly NewEvent[]
+  deliveries: readonly NewDelivery[]
+  /** True: the events that the run claimed were rendered and leave the queue. False: they wait again. */
+  eventsRendered: boolean
+  /** True: the transcript adds external content to the session, which is marked permanently. */
+  exposes?: boolean | undefined
+  /** An alert that tells a person that the run failed. */
+  alert?: FailureAlert | undefined
+}
+
+/** Stored only if no alert with the same cause was stored within `quietMs`. */
+export interface FailureAlert {
+  cause: string
+  quietMs: number
+  delivery: NewDelivery
+}
+
+const endedColumns = `
+  session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
+
+const endSql = `
+  UPDATE run SET status = ?, result = ?, ended_at = ?, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fencing_token = ? AND status = 'running'
+  RETURNING ${endedColumns}`
+/** Finds an end that was stored before, but whose answer the caller did not receive. */
+const isEndedSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND ended_at = ?`
+
+interface EndedRow extends RunKey {
+  sessionKey: string
+  agentId: string
+}
+
+/**
+ * Ends a run. A repeated call with the same end returns true, too.
+ * @returns false when the fencing token is stale and nothing was changed
+ */
+export async function endRun(tx: Transaction, { id, fencingToken }: RunRef, end: RunEnd): Promise<boolean> {
+  const { at, status, result } = end
+  const [run] = await tx.all<EndedRow>(endSql, status, JSON.stringify(result), at, id, fencingToken)
+  if (!run) return (await tx.all(isEndedSql, id, fencingToken, at)).length > 0
+  await storeEffects(tx, { id, ...run }, end)
+  await touchSession(tx, run, at)
+  return true
+}
+
+const cancelSql = `
+  UPDATE run SET status = 'cancelled', result = ?, ended_at = ?, not_before = NULL
+  WHERE id = ? AND status = 'queued'
+  RETURNING ${endedColumns}`
+
+/** Cancels a run that has not started. @returns false when it has started or does not exist */
+export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd): Promise<boolean> {
+  const [run] = await tx.all<EndedRow>(cancelSql, JSON.stringify(end.result), end.at, id)
+  if (run) await storeEffects(tx, { id, ...run }, end)
+  return run !== undefined
+}
+
+async function storeEffects(tx: Transaction, run: EndedRow & { id: string }, end: RunEnd): Promise<void> {
+  const { id, sessionKey } = run
+  const { at, status, transcript, events, deliveries, eventsRendered } = end
+  if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
+  await (eventsRendered ? finishClaimedEvents(tx, id, at) : releaseClaimedEvents(tx, id))
+  // Before the transcript grows: an earlier conversation in the session counts as private.
+  if (end.exposes) await exposeScope(tx, sessionKey)
+  await appendTranscript(tx, { sessionKey, runId: id, at }, transcript)
+  await insertEvents(tx, events, at)
+  await insertDeliveries(tx, deliveries, at)
+  if (end.alert && (await claimAlert(tx, end.alert, at))) await insertDeliveries(tx, [end.alert.delivery], at)
+}
+
+/** Stores the time of the last alert of a cause. A time in the future was stored before the clock was set back. */
+const alertSql = `
+  INSERT INTO state (owner, key, value) VALUES ('failure-alert', ?, ?)
+  ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value
+  WHERE CAST(state.value AS BIGINT) <= ? OR CAST(state.value AS BIGINT) > ?`
+
+/** @returns false when an alert with the same cause was sent recently */
+async function claimAlert(tx: Transaction, { cause, quietMs }: FailureAlert, at: Timestamp): Promise<boolean> {
+  return (await tx.run(alertSql, cause, JSON.stringify(at), at - quietMs, at)) === 1
+}

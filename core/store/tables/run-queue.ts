@@ -1,0 +1,193 @@
+// The queue of runs: claims them in the order of their sessions' lanes, and renews, releases and recovers their leases.
+import type { RunResult } from '../run-spec.ts'
+import type { Timestamp, Transaction } from '../transaction.ts'
+import { type RunRef, type RunRow, runColumns, type StoredRun, toRun } from './run.ts'
+import { touchSession } from './session.ts'
+
+/** The operations of the store in this file. */
+export const runQueueWrites = { claimRuns, advanceRetries, renewRun, releaseRun, releaseUnheldRuns, recoverExpiredRuns }
+export const runQueueReads = { getNextRetryAt }
+
+/**
+ * Claims the head of each session's lane, which is the session's oldest live run: a run that is repeated keeps its
+ * position, and a run that ended lets the next one start. A concurrency limit works in the same way for several runs.
+ * A run that waits for its retry holds up its session unless it is set aside, and never uses up a concurrency limit.
+ * MATERIALIZED: a database that takes the table for empty would otherwise search the heads again for each run.
+ */
+const claimSql = `
+  WITH head AS MATERIALIZED (
+    SELECT waiting.seq FROM run AS waiting
+    WHERE waiting.status = 'queued' AND waiting.not_before IS NULL AND waiting.seq = (
+      SELECT live.seq FROM run AS live
+      WHERE live.session_key = waiting.session_key AND live.status IN ('queued', 'running') AND live.aside = 0
+      ORDER BY live.session_key, live.seq LIMIT 1)
+    AND NOT EXISTS (SELECT 1 FROM run AS busy WHERE busy.session_key = waiting.session_key AND busy.status = 'running')
+    AND (waiting.concurrency_key IS NULL OR waiting.seq IN (
+      SELECT seq FROM (
+        SELECT seq, concurrency_limit, row_number() OVER (
+          PARTITION BY concurrency_key ORDER BY CASE status WHEN 'running' THEN 0 ELSE 1 END, seq) AS position
+        FROM run
+        WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running') AND not_before IS NULL) AS limited
+      WHERE position <= concurrency_limit))
+    ORDER BY waiting.seq LIMIT ?)
+  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1,
+    owner = ?, lease_until = ?, started_at = ?
+  WHERE seq IN (SELECT seq FROM head)
+  RETURNING ${runColumns}`
+
+const runningSql = `SELECT count(*) AS n FROM run WHERE status = 'running'`
+
+async function countRunning(tx: Transaction): Promise<number> {
+  const [row] = await tx.all<{ n: number }>(runningSql)
+  return row?.n ?? 0
+}
+
+/** No retry waits longer than this. A later time was stored before the clock was set back. */
+const maxRetryDelayMs = 7 * 24 * 60 * 60 * 1000
+
+const dueSql = `
+  UPDATE run SET not_before = NULL, retry_provider = NULL, aside = 0
+  WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
+const nextRetrySql = `
+  SELECT not_before AS "notBefore" FROM run
+  WHERE status = 'queued' AND not_before > ? ORDER BY not_before LIMIT 1`
+
+/** The time of the first retry after a time. */
+export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
+  const [row] = await tx.all<{ notBefore: Timestamp }>(nextRetrySql, after)
+  return row?.notBefore
+}
+
+const waitingSql = `
+  SELECT id, result, not_before AS "notBefore" FROM run
+  WHERE status = 'queued' AND retry_provider = ? ORDER BY seq LIMIT ?`
+// A run is brought forward once after each failure.
+const moveSql = 'UPDATE run SET not_before = ?, retry_provider = NULL, result = ? WHERE id = ?'
+
+interface WaitingRow {
+  id: string
+  result: string
+  notBefore: Timestamp
+}
+
+/**
+ * Brings forward the oldest runs that wait to be retried because of this provider, one for each time, but no run to
+ * before its `earliestAt`. Returns their ids.
+ */
+export async function advanceRetries(
+  tx: Transaction,
+  provider: string,
+  times: readonly Timestamp[],
+): Promise<string[]> {
+  const rows = await tx.all<WaitingRow>(waitingSql, provider, times.length)
+  for (const [index, { id, result, notBefore }] of rows.entries()) {
+    const stored = JSON.parse(result) as RunResult
+    const { earliestAt = notBefore } = stored.retry ?? {}
+    const nextAt = Math.min(notBefore, Math.max(earliestAt, times[index] ?? notBefore))
+    const moved = { ...stored, ...(stored.retry && { retry: { ...stored.retry, nextAt } }) }
+    await tx.run(moveSql, nextAt, JSON.stringify(moved), id)
+  }
+  return rows.map(({ id }) => id)
+}
+
+interface RunClaim {
+  owner: string
+  max: number
+  /** Claims no more runs than this number leaves, with the running ones of all owners counted. */
+  maxRunning?: number | undefined
+  at: Timestamp
+  leaseMs: number
+}
+
+/**
+ * Claims queued runs: of each session only the oldest live run, so that a session runs one at a time and in order;
+ * of each concurrency limit only the oldest few. Claiming marks a run as running, counts the attempt and increments
+ * the fencing token.
+ */
+export async function claimRuns(
+  tx: Transaction,
+  { owner, max, maxRunning, at, leaseMs }: RunClaim,
+): Promise<StoredRun[]> {
+  await tx.run(dueSql, at, at + maxRetryDelayMs)
+  const limit = maxRunning === undefined ? max : Math.min(max, maxRunning - (await countRunning(tx)))
+  if (limit <= 0) return []
+  const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, limit, owner, at + leaseMs, at))
+  for (const run of claimed) await touchSession(tx, run, at)
+  return claimed
+}
+
+/** RETURNING does not guarantee an order. */
+export const toSortedRuns = (rows: RunRow[]) => rows.sort((a, b) => a.seq - b.seq).map(toRun)
+
+/** Returns a run to the queue after its model failed for a transient reason. */
+export interface RunRetry {
+  notBefore: Timestamp
+  /** The provider whose model failed. */
+  provider: string
+  /** True: later runs of its session may start before it. */
+  aside: boolean
+  result: RunResult
+}
+
+const renewSql = `UPDATE run SET lease_until = ? WHERE id = ? AND fencing_token = ? AND status = 'running'`
+
+/** @returns false when the caller no longer holds the run and must stop it */
+export async function renewRun(tx: Transaction, { id, fencingToken }: RunRef, until: Timestamp): Promise<boolean> {
+  return (await tx.run(renewSql, until, id, fencingToken)) === 1
+}
+
+const releaseSql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL
+  WHERE id = ? AND fencing_token = ? AND status = 'running'`
+
+const retrySql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL,
+    not_before = ?, retry_provider = ?, aside = ?, result = ?
+  WHERE id = ? AND fencing_token = ? AND status = 'running'`
+
+/**
+ * Returns a running run to its position in the queue without counting the attempt: after a clean stop, or to run
+ * again at the time of `retry`.
+ */
+export async function releaseRun(tx: Transaction, { id, fencingToken }: RunRef, retry?: RunRetry): Promise<boolean> {
+  if (!retry) return (await tx.run(releaseSql, id, fencingToken)) === 1
+  const { notBefore, provider, aside, result } = retry
+  const values = [notBefore, provider, Number(aside), JSON.stringify(result)]
+  return (await tx.run(retrySql, ...values, id, fencingToken)) === 1
+}
+
+const releaseUnheldSql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL
+  WHERE status = 'running' AND owner = ?`
+
+/**
+ * Releases all runs of an owner except those that it holds. Needed when a claim was committed but its answer was
+ * lost.
+ * @returns how many
+ */
+export async function releaseUnheldRuns(tx: Transaction, owner: string, held: readonly string[]): Promise<number> {
+  return tx.run(`${releaseUnheldSql}${held.map(() => ' AND id <> ?').join('')}`, owner, ...held)
+}
+
+/** The time that a caller has to end what was recovered. After that it is recovered again. */
+export const recoveryLeaseMs = 30_000
+
+const requeueSql = `
+  UPDATE run SET status = 'queued', owner = NULL, lease_until = NULL
+  WHERE status = 'running' AND lease_until <= ? AND attempt < max_attempts`
+const exhaustedSql = `
+  UPDATE run SET fencing_token = fencing_token + 1, lease_until = ?
+  WHERE status = 'running' AND lease_until <= ?
+  RETURNING ${runColumns}`
+
+/**
+ * Requeues runs whose lease has expired (`queued`), or returns them as `exhausted` when no attempt is left. The
+ * caller has 30 seconds to end the exhausted runs.
+ */
+export async function recoverExpiredRuns(
+  tx: Transaction,
+  at: Timestamp,
+): Promise<{ queued: number; exhausted: StoredRun[] }> {
+  const queued = await tx.run(requeueSql, at)
+  return { queued, exhausted: toSortedRuns(await tx.all<RunRow>(exhaustedSql, at + recoveryLeaseMs, at)) }
+}

@@ -1,0 +1,67 @@
+// Sessions: when they were last used, and what waits in them.
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+
+/** The operations of the store in this file. */
+export const sessionReads = { getSession, getSessionCounts }
+
+export interface StoredSession {
+  key: string
+  agentId: string
+  updatedAt: Timestamp
+}
+
+export interface SessionCounts {
+  events: number
+  queued: number
+  running: number
+  transcript: number
+}
+
+export const sessionInsertion: Insertion = {
+  table: 'session',
+  columns: { key: 'text', agent_id: 'text', updated_at: 'integer', unnamed: 'integer' },
+  onConflict: `
+    ON CONFLICT (key) DO UPDATE SET
+      updated_at = CASE
+        WHEN excluded.updated_at > session.updated_at THEN excluded.updated_at ELSE session.updated_at END,
+      unnamed = session.unnamed * excluded.unnamed
+    WHERE excluded.updated_at > session.updated_at OR excluded.unnamed < session.unnamed`,
+  keyColumns: 1,
+}
+
+/** Anything that belongs to a session, such as a run. */
+interface OfSession {
+  sessionKey: string
+  agentId: string
+}
+
+/** The row of a session that a caller has named. */
+export const toSessionRow = ({ sessionKey, agentId }: OfSession, at: Timestamp): Row => [sessionKey, agentId, at, 0]
+
+/** Inserts a session that no caller has named, or updates one. A named session stays named. */
+export async function touchSession(tx: Transaction, { sessionKey, agentId }: OfSession, at: Timestamp): Promise<void> {
+  await tx.insert(sessionInsertion, [[sessionKey, agentId, at, 1]])
+}
+
+/** A session without a row yet is found through its queued run. */
+const getSql = `
+  SELECT key, agent_id AS "agentId", updated_at AS "updatedAt" FROM session WHERE key = ?
+  UNION ALL
+  SELECT session_key, agent_id, created_at FROM run WHERE session_key = ? AND status IN ('queued', 'running')
+  LIMIT 1`
+export async function getSession(tx: Transaction, key: string): Promise<StoredSession | undefined> {
+  const [session] = await tx.all<StoredSession>(getSql, key, key)
+  return session
+}
+
+/** `status IN (…)` repeats the condition of the index of live runs. */
+const countsSql = `SELECT
+  (SELECT count(*) FROM event WHERE session_key = ? AND run_id IS NULL) AS events,
+  (SELECT count(*) FROM run WHERE session_key = ? AND status IN ('queued', 'running') AND status = 'queued') AS queued,
+  (SELECT count(*) FROM run WHERE session_key = ? AND status = 'running') AS running,
+  (SELECT count(*) FROM transcript WHERE session_key = ?) AS transcript`
+
+export async function getSessionCounts(tx: Transaction, key: string): Promise<SessionCounts> {
+  const [counts] = await tx.all<SessionCounts>(countsSql, key, key, key, key)
+  return counts ?? { events: 0, queued: 0, running: 0, transcript: 0 }
+}

@@ -1,0 +1,56 @@
+// Key-value state of extensions, and rows of the store's own: its secret, and the probe, which checks that writes are
+// committed.
+import { randomBytes } from 'node:crypto'
+import type { Json } from '../../plugin.ts'
+import type { Insertion, Row, Transaction } from '../transaction.ts'
+
+/** The operations of the store in this file. */
+export const stateWrites = { setState, deleteState, probe }
+export const stateReads = { getState }
+
+const getSql = 'SELECT value FROM state WHERE owner = ? AND key = ?'
+export const stateInsertion: Insertion = {
+  table: 'state',
+  columns: { owner: 'text', key: 'text', value: 'text' },
+  onConflict: 'ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value',
+  keyColumns: 2,
+}
+
+export const toStateRow = (owner: string, key: string, value: Json): Row => [owner, key, JSON.stringify(value)]
+
+const deleteSql = 'DELETE FROM state WHERE owner = ? AND key = ?'
+
+export async function getState(tx: Transaction, owner: string, key: string): Promise<Json | undefined> {
+  const [row] = await tx.all<{ value: string }>(getSql, owner, key)
+  return row && (JSON.parse(row.value) as Json)
+}
+
+export async function setState(tx: Transaction, owner: string, key: string, value: Json): Promise<void> {
+  await tx.insert(stateInsertion, [toStateRow(owner, key, value)])
+}
+
+export async function deleteState(tx: Transaction, owner: string, key: string): Promise<void> {
+  await tx.run(deleteSql, owner, key)
+}
+
+/** The owner of the store's own rows. No extension has an empty name. */
+const own = ''
+
+/** Resolves when a write would be committed. Rejects with `store_unavailable` if not. */
+export async function probe(tx: Transaction): Promise<void> {
+  await tx.insert(stateInsertion, [[own, 'probe', 'true']])
+}
+
+const createSecretSql = `
+  INSERT INTO state (owner, key, value) VALUES ('${own}', 'secret', ?) ON CONFLICT (owner, key) DO NOTHING`
+
+/** Returns the secret that the gateways on this store share. The first call creates it. */
+export async function readSecret(tx: Transaction): Promise<string> {
+  await tx.run(createSecretSql, JSON.stringify(randomBytes(32).toString('base64')))
+  return (await getState(tx, own, 'secret')) as string
+}
+
+/** Deletes what a gateway that was started on an empty store has left in it. */
+export async function deleteOwnRows(tx: Transaction): Promise<void> {
+  await tx.run(`DELETE FROM state WHERE owner = '${own}'`)
+}

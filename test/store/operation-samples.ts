@@ -1,0 +1,151 @@
+// Samples of all store operations: for each, arguments that make it execute all of its statements.
+import { type OperationName, perform } from '../../core/store/operations.ts'
+import type { AcceptCommand, PageRequest, Store } from '../../core/store/store.ts'
+import type { Transaction } from '../../core/store/transaction.ts'
+import {
+  cancelledEnd,
+  newRequest,
+  newEvent,
+  newKey,
+  newDelivery,
+  newRun,
+  newSchedule,
+  runEnd,
+  start,
+} from '../contracts/store-samples.ts'
+
+export const held = { id: 'held', fencingToken: 1 }
+export const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
+const route = {
+  channel: 'pager',
+  accountId: 'default',
+  to: '1',
+  threadId: null,
+  route: null,
+  sessionKey: 's',
+  agentId: 'main',
+}
+
+type Samples = { [Name in OperationName]: Parameters<Store[Name]>[] }
+
+/** For each operation, arguments that make it execute all of its statements. */
+export const createSamples = (page: PageRequest): Samples => ({
+  accept: (
+    [
+      { at: start, deliveries: [newDelivery()], firing: { scheduleId: 'daily', due: start, nextAt: start + 1 } },
+      { at: start, firing: { scheduleId: 'daily', due: start, nextAt: null } },
+      {
+        at: start,
+        request: newRequest(),
+        idempotency: newKey({ key: 'other' }),
+        events: [newEvent()],
+        runs: [newRun()],
+        route,
+      },
+      { at: start, idempotency: newKey() },
+    ] satisfies AcceptCommand[]
+  ).map((command) => [command]),
+  recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
+  listRequests: [
+    [{}, page],
+    [{ hook: 'wake', text: 'disk' }, page],
+    [{ status: 'rejected' }, page],
+    [{ runStatus: 'failed' }, page],
+  ],
+  getRequest: [['a request']],
+  claimRuns: [[claim]],
+  renewRun: [[held, start]],
+  endRun: [
+    [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [newDelivery()] })],
+    [held, runEnd({ eventsRendered: false })],
+    [held, runEnd({ status: 'failed' })],
+  ],
+  releaseRun: [[held], [held, { notBefore: start, provider: 'claude', aside: false, result: {} }]],
+  advanceRetries: [['claude', [start]]],
+  releaseUnheldRuns: [['me', ['held']]],
+  recoverExpiredRuns: [[start]],
+  retryRun: [['failed', { id: 'again', at: start }]],
+  cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
+  getRun: [['held']],
+  listRuns: [
+    [{}, page],
+    [{ sessionKey: 'agent:main:one' }, page],
+    [{ status: 'queued' }, page],
+    [{ status: 'running' }, page],
+    [{ status: 'failed' }, page],
+  ],
+  countQueuedRuns: [[]],
+  getNextRetryAt: [[start]],
+  getExposure: [['agent:main:one']],
+  useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
+  claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
+  listRenderedEvents: [['request']],
+  listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
+  countWaitingEvents: [['agent:main:one']],
+  listSessionsWithWakes: [[]],
+  listWaitingWakes: [[]],
+  listTranscript: [['agent:main:one', page]],
+  getSession: [['agent:main:one']],
+  listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
+  getSessionCounts: [['agent:main:one']],
+  getLastRoute: [['s'], ['s', 'pager']],
+  claimDeliveries: [[claim]],
+  advanceDelivery: [['m', 1, 1]],
+  endDelivery: [
+    ['m', 1, { status: 'sent', platformId: null }, start],
+    ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],
+  ],
+  failDelivery: [['m', { chunk: 0, reason: 'gone', event: newEvent() }, start]],
+  recoverExpiredDeliveries: [[start], [start, { channel: 'pager', accountId: 'default', owner: 'me' }]],
+  listRunDeliveries: [['held']],
+  listDeliveries: [
+    [{}, page],
+    [{ status: 'failed' }, page],
+  ],
+  hasKey: [[newKey(), start]],
+  getDelivery: [['m']],
+  retryDelivery: [['m', start]],
+  getNextDeliveryAt: [[]],
+  getLiveCounts: [[]],
+  addSchedule: [[newSchedule(), { at: start, most: 9 }]],
+  listAgentSchedules: [['main']],
+  listSchedules: [
+    [{}, page],
+    [{ agentId: 'main' }, page],
+  ],
+  removeSchedule: [['daily', 'main']],
+  moveSchedule: [['daily', { from: start, to: start + 1 }]],
+  listDueSchedules: [[start, 9]],
+  getNextScheduleAt: [[]],
+  getState: [['pager', 'cursor']],
+  setState: [['pager', 'cursor', 1]],
+  deleteState: [['pager', 'cursor']],
+  acquireLease: [['beat', 'me', start, start]],
+  releaseLease: [['beat', 'me']],
+  expireLeases: [[]],
+  purgeExpiredKeys: [[start]],
+  purge: [[{ before: start + 1 }]],
+  purgeBodies: [[{ before: start + 1 }]],
+  getSpace: [[]],
+  reclaimSpace: [[1]],
+  probe: [[]],
+})
+
+/** The rows that the samples name. */
+export async function addSampleRows(tx: Transaction): Promise<void> {
+  await accept(tx, {
+    at: start,
+    idempotency: newKey({ reply: '{"runId":"held"}' }),
+    events: [newEvent()],
+    runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' }), newRun({ id: 'failed', sessionKey: 'failed' })],
+  })
+  await accept(tx, { at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] })
+  await perform(tx, ['cancelQueuedRun', ['over', cancelledEnd()]])
+  await perform(tx, ['claimRuns', [claim]])
+  await perform(tx, ['endRun', [{ id: 'failed', fencingToken: 1 }, runEnd({ status: 'failed' })]])
+}
+
+export const accept = (tx: Transaction, command: AcceptCommand) => perform(tx, ['accept', [command]])
+
+/** Operations of the engine itself. */
+export const withoutSql: ReadonlySet<OperationName> = new Set(['getSpace', 'reclaimSpace'])
