@@ -22,7 +22,7 @@ function pathsOf(value: unknown, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null || path.length === 6) return []
   return Object.entries(value)
     .slice(0, Array.isArray(value) ? 1 : undefined)
-    .flatMap(([key, inner]) => [path.concat(key), ...pathsOf(inner, path.concat(key))])
+    .flatMap(([key, inner]) => [path.concat(key)].concat(pathsOf(inner, path.concat(key)) as string[][]))
 }
 
 function faultsOf(message: string): string[] {
