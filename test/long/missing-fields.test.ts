@@ -46,7 +46,7 @@ const actors: Readonly<Record<string, RegExp>> = {
   linear: /^(?:actor|data\.user|data\.externalUser)(?:\.(?:name|service))?$/,
   opsgenie: /^alert\.username$/,
   sentry: /^actor(?:\.name)?$/,
-  slack: /^event(?:\.user)?$/,
+  slack: /^event(?:\.(?:\w*user(?:_id)?|channel(?:\.creator)?|subteam(?:\.\w+_by)?|\w+_(?:thread|request).*))?$/,
   trello: /^action\.memberCreator$/,
 }
 

@@ -28,7 +28,7 @@ export const actorOf = (event: Event): unknown =>
     event.subteam?.updated_by ?? event.subteam?.created_by,
     creatorOf(event.channel),
     event.invite_request?.requester_ids?.[0],
-  ].find((value) => idOf(value) !== undefined)
+  ].find((value) => (idOf(value) ?? nameOf(value)) !== undefined)
 
 const creatorOf = (channel: unknown): unknown =>
   typeof channel === 'object' && channel !== null ? (channel as { creator?: unknown }).creator : undefined

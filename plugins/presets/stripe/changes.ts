@@ -57,9 +57,7 @@ export const otherFields = (thing: Thing): string[] =>
   listFields(thing, {
     labelOf: (path) => sentence(path.join(' ').replaceAll('_', ' ')),
     textOf: (value, path) => otherText(value, path, thing),
-  } satisfies FieldFormat).slice(0, mostListed)
-
-const mostListed = 15
+  } satisfies FieldFormat)
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
