@@ -133,6 +133,8 @@ export function createOutbox({
     try {
       return await retryUntilStored(() => deps.createFailureEvent(delivery, end), patience)
     } catch (error) {
+      // The next start makes it.
+      if (isClosing) throw error
       log.error({ deliveryId: delivery.id, ...describeError(error) }, 'the event of a failed delivery was not made')
       return undefined
     }
