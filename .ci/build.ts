@@ -68,7 +68,7 @@ const ownChunks: Readonly<Record<string, string>> = {
 async function bundleGateway(): Promise<string[]> {
   const input = {
     main: 'core/main.ts',
-    plugin: 'core/plugin.ts',
+    plugin: 'core/plugin/plugin.ts',
     kit: 'core/kit/kit.ts',
     testing: 'test/contracts.ts',
     worker: 'core/store/sqlite/worker.ts',
@@ -121,7 +121,7 @@ const builtins: Plugin = {
 
 /** A sandbox process gets its code as one text and cannot read files. */
 const bundleRunner = (): Promise<string[]> =>
-  bundle({ input: 'core/sandbox/runner.ts' }, { codeSplitting: false, file: join(dist, 'runner.js') })
+  bundle({ input: 'core/sandbox/runner/runner.ts' }, { codeSplitting: false, file: join(dist, 'runner.js') })
 
 /** @returns the paths of the modules in it */
 async function bundle(input: RolldownOptions, output: OutputOptions): Promise<string[]> {

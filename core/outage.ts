@@ -1,7 +1,7 @@
 // Logs an outage in two lines, however many failures it causes: its cause when it begins, and the number of failures
 // when it ends.
 import { describeError } from './errors.ts'
-import type { Log } from './plugin.ts'
+import type { Log } from './plugin/plugin.ts'
 
 export interface Outage {
   /** Records a failure. The first one is logged, and so is each one with a new cause. */

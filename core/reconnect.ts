@@ -1,9 +1,9 @@
 // Keeps something open that lasts, such as a connection: opens it, opens it again after failures, and closes it.
 import { setTimeout as delay } from 'node:timers/promises'
-import { isAuthError } from './auth-error.ts'
+import { isAuthError } from './plugin/errors.ts'
 import { describeThrown } from './errors.ts'
 import { createOutage } from './outage.ts'
-import type { Log } from './plugin.ts'
+import type { Log } from './plugin/plugin.ts'
 
 /**
  * - `failing`: it could not be opened, or was lost. The gateway keeps trying, unless something is missing.

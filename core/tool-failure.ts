@@ -1,6 +1,6 @@
 // Describes what a tool threw, for the log: with its text only if that certainly repeats nothing private.
 import { describeThrown, describeWithoutText } from './errors.ts'
-import type { Tool } from './plugin.ts'
+import type { Tool } from './plugin/plugin.ts'
 
 /**
  * A tool works on private data: on its arguments, and on what it reads. A tool that declares that it reads nothing

@@ -12,7 +12,7 @@ import {
   templateKeys,
 } from '../core/action.ts'
 import { findFault } from '../core/loader/verify.ts'
-import { definePreset, Type, type Static } from '../core/plugin.ts'
+import { definePreset, Type, type Static } from '../core/plugin/plugin.ts'
 import { createResultReader } from '../core/sandbox/result.ts'
 import { compileCheck } from '../core/typebox.ts'
 import { createAgentBody, WakeBody } from '../core/hooks/schemas.ts'

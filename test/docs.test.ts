@@ -1,7 +1,7 @@
 // Checks that the documentation matches the code: configuration keys, error codes, metrics, log messages, commands,
 // files, links and the plugin contract.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest'
 import { listCommands, renderPage } from '../.ci/cli-docs.ts'
 import { registerCommands } from '../core/cli/commands.ts'
 import { reservedPaths } from '../core/config/hooks-path.ts'
-import { createConfigSchema } from '../core/config/schema.ts'
+import { createConfigSchema } from '../core/config/schema/schema.ts'
 import { errorTable } from '../core/errors.ts'
 import { createAgentBody } from '../core/hooks/schemas.ts'
 import { loadExtensions } from '../core/loader/registry.ts'
@@ -263,17 +263,22 @@ describe('the plugin contract', () => {
   it('has a doc comment on every export', () => {
     const names = [
       'alerts',
+      'connect-error',
       'event-message',
       'fields',
       'git',
       'payload',
       'phone-number',
       'read-bytes',
+      'read-html',
+      'send-result',
+      'shapes',
       'signed-token',
       'text',
     ]
     const kit = names.map((name) => read(`core/kit/${name}.ts`))
-    const contract = [read('core/plugin.ts'), read('core/transform.ts'), read('core/tool-api.ts'), ...kit].join('')
+    const kinds = readdirSync(join(root, 'core/plugin')).map((file) => read(`core/plugin/${file}`))
+    const contract = [...kinds, ...kit].join('')
     const exported = [...contract.matchAll(/(\*\/\n)?^export (?:interface|type|class|const|function) (\w+)/gm)]
     expect(exported.length).toBeGreaterThan(10)
     expect(exported.filter(([, comment]) => comment === undefined).map(([, , name]) => name)).toEqual([])

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { describeBinaryContent } from '../core/agents/binary-content.ts'
 import { parseChatCommand } from '../core/delivery/inbound/chat-commands.ts'
 import { clip, line, quote } from '../core/kit/text.ts'
-import { readHtml } from '../core/read-html.ts'
+import { readHtml } from '../core/kit/read-html.ts'
 import { isAcknowledgement } from '../core/runs/heartbeat-ok.ts'
 import { countSuspicious, wrapExternalContent } from '../core/sessions/external-content.ts'
 

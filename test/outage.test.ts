@@ -5,7 +5,7 @@ import { createConnections } from '../core/delivery/connections/connections.ts'
 import { describeError, GatewayError } from '../core/errors.ts'
 import { createOutage } from '../core/outage.ts'
 import { createPoller } from '../core/store/poller.ts'
-import type { Channel } from '../core/plugin.ts'
+import type { Channel } from '../core/plugin/plugin.ts'
 import { createTestContext } from './contracts/context.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))

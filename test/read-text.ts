@@ -1,6 +1,6 @@
 // Reads a file that came with a message, as the gateway does.
 import { readBytes } from '../core/kit/read-bytes.ts'
-import type { Attachment } from '../core/plugin.ts'
+import type { Attachment } from '../core/plugin/plugin.ts'
 
 /** The text of a small file that came with a message. */
 export async function readText({ read }: Attachment, signal = new AbortController().signal): Promise<string> {

@@ -1,5 +1,5 @@
 // Fetches the messages of a conversation that were written while there was no connection, oldest first.
-import { fieldsOf } from 'svc-gateway/plugin'
+import { fieldsOf } from 'svc-gateway/kit'
 import { isId } from './messages.ts'
 
 interface Missed {

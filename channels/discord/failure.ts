@@ -1,14 +1,7 @@
 // What a failed call of Discord's API means. The library's errors hold the request, so nothing else of them is used.
 import type { API } from '@discordjs/core'
-import { entryOf } from 'svc-gateway/kit'
-import {
-  AuthError,
-  connectError,
-  connectStatusError,
-  resultOfError,
-  resultOfResponse,
-  type SendResult,
-} from 'svc-gateway/plugin'
+import { entryOf, connectError, connectStatusError, resultOfError, resultOfResponse } from 'svc-gateway/kit'
+import { AuthError, type SendResult } from 'svc-gateway/plugin'
 
 /** The calls that the channel makes. */
 export type DiscordApi = Pick<API, 'channels' | 'users'>

@@ -1,5 +1,6 @@
 // The Discord channel: a bot that reads and answers direct messages, server channels and threads.
-import { defineChannel, fieldsOf, type Static, Type } from 'svc-gateway/plugin'
+import { defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { fieldsOf } from 'svc-gateway/kit'
 import { type DiscordApi, errorOfFailure } from './failure.ts'
 import { openGateway } from './gateway.ts'
 import { createInbound } from './inbound.ts'

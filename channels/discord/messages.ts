@@ -1,5 +1,6 @@
 // Reads Discord's message objects, which may have any shape, and tells what concerns the agent.
-import { type Attachment, fieldsOf, listOf } from 'svc-gateway/plugin'
+import { type Attachment } from 'svc-gateway/plugin'
+import { fieldsOf, listOf } from 'svc-gateway/kit'
 import { downloadFrom } from './download.ts'
 
 export interface DiscordMessage {

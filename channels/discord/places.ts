@@ -1,7 +1,7 @@
 // Finds out where a message was written: to the bot alone, in a channel of a server, or in a thread of one.
 import { type DiscordApi, failureOf } from './failure.ts'
 import { keepLatest } from './keep-latest.ts'
-import { fieldsOf } from 'svc-gateway/plugin'
+import { fieldsOf } from 'svc-gateway/kit'
 import { isId } from './messages.ts'
 
 export interface Place {

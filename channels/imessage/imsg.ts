@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fieldsOf, type Log } from 'svc-gateway/plugin'
+import { type Log } from 'svc-gateway/plugin'
+import { fieldsOf } from 'svc-gateway/kit'
 
 /** A method of imsg failed. The message is fixed, because that of imsg could quote anything. */
 export class ImsgError extends Error {

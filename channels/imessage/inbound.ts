@@ -1,8 +1,8 @@
 // Turns a row of the Messages database into a message for the gateway.
 import { createReadStream } from 'node:fs'
 import { basename, normalize } from 'node:path'
-import { phoneNumber } from 'svc-gateway/kit'
-import { type Attachment, countOf, fieldsOf, type InboundMessage, listOf, type Log, textOf } from 'svc-gateway/plugin'
+import { phoneNumber, countOf, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { type Attachment, type InboundMessage, type Log } from 'svc-gateway/plugin'
 
 export interface Row {
   /** Continue after this number. */

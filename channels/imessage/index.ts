@@ -1,6 +1,7 @@
 // The iMessage channel: sends and receives through imsg, which uses the Messages app of a Mac.
 import { setTimeout as delay } from 'node:timers/promises'
-import { type ChannelContext, countOf, defineChannel, fieldsOf, listOf, type Static, Type } from 'svc-gateway/plugin'
+import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { countOf, fieldsOf, listOf } from 'svc-gateway/kit'
 import { createReader, normalizeId, type Row } from './inbound.ts'
 import { type Imsg, ImsgError, startImsg } from './imsg.ts'
 import { isOwnMessage, recipientOf, reconcile, sendMessage } from './send.ts'

@@ -1,5 +1,6 @@
 // Remembers how the last messages were sent, so that the gateway learns after a crash what became of them.
-import { type ExtensionState, listOf, textOf } from 'svc-gateway/plugin'
+import { type ExtensionState } from 'svc-gateway/plugin'
+import { listOf, textOf } from 'svc-gateway/kit'
 
 /**
  * - `tracked`: with the id that is computed from the key, so Messages can be asked about it.

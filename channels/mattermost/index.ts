@@ -1,5 +1,6 @@
 // The Mattermost channel: receives messages over a WebSocket, and sends text and files through the REST API.
-import { AuthError, connectError, connectStatusError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { AuthError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { connectError, connectStatusError } from 'svc-gateway/kit'
 import { createApi, StatusError } from './api.ts'
 import { createDirectory } from './directory.ts'
 import { createReader } from './inbound.ts'

@@ -1,11 +1,6 @@
 // Sends text and files, and finds out afterwards whether a message with an unknown result has arrived.
-import {
-  type Connection,
-  type OutboundMessage,
-  resultOfError,
-  resultOfResponse,
-  type SendResult,
-} from 'svc-gateway/plugin'
+import { type Connection, type OutboundMessage, type SendResult } from 'svc-gateway/plugin'
+import { resultOfError, resultOfResponse } from 'svc-gateway/kit'
 import { type Api, isFinal, StatusError } from './api.ts'
 import type { Directory } from './directory.ts'
 

@@ -1,5 +1,6 @@
 // Connects one bot: gets its token, sends to its conversations, and answers the requests of the Bot Framework.
-import { type ChannelContext, connectError, type Connection } from 'svc-gateway/plugin'
+import { type ChannelContext, type Connection } from 'svc-gateway/plugin'
+import { connectError } from 'svc-gateway/kit'
 import type { TeamsConfig } from './config.ts'
 import { createConversations } from './conversations.ts'
 import { createReceiver } from './requests.ts'

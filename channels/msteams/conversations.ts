@@ -1,5 +1,6 @@
 // Posts activities to conversations, and tells what became of them.
-import { AuthError, resultOfError, resultOfResponse, type SendResult } from 'svc-gateway/plugin'
+import { AuthError, type SendResult } from 'svc-gateway/plugin'
+import { resultOfError, resultOfResponse } from 'svc-gateway/kit'
 import type { Tokens } from './tokens.ts'
 
 interface Post {

@@ -1,5 +1,6 @@
 // Reads a message from an activity of a verified request.
-import { type Attachment, fieldsOf, type InboundMessage, listOf, textOf } from 'svc-gateway/plugin'
+import { type Attachment, type InboundMessage } from 'svc-gateway/plugin'
+import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 import type { Tokens } from './tokens.ts'
 import type { Trust } from './trust.ts'
 

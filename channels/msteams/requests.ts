@@ -1,13 +1,6 @@
 // Answers the requests of the Bot Framework: verifies who sent them, and hands messages to the gateway.
-import { createTokenVerifier, type SignedToken } from 'svc-gateway/kit'
-import {
-  type ChannelContext,
-  fieldsOf,
-  listOf,
-  type PlatformRequest,
-  type PlatformResponse,
-  textOf,
-} from 'svc-gateway/plugin'
+import { createTokenVerifier, type SignedToken, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { type ChannelContext, type PlatformRequest, type PlatformResponse } from 'svc-gateway/plugin'
 import type { TeamsConfig } from './config.ts'
 import { readMessage } from './inbound.ts'
 import type { Tokens } from './tokens.ts'

@@ -1,14 +1,6 @@
 // Turns an event of signal-cli into a message for the gateway.
-import {
-  type Attachment,
-  type ByteSource,
-  countOf,
-  fieldsOf,
-  type InboundMessage,
-  listOf,
-  type Log,
-  textOf,
-} from 'svc-gateway/plugin'
+import { type Attachment, type ByteSource, type InboundMessage, type Log } from 'svc-gateway/plugin'
+import { countOf, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 import type { Call } from './rpc.ts'
 
 interface Reader {

@@ -1,16 +1,7 @@
 // The Signal channel: sends and receives through the HTTP daemon of signal-cli.
 import { setTimeout as delay } from 'node:timers/promises'
-import { phoneNumber } from 'svc-gateway/kit'
-import {
-  type ChannelContext,
-  defineChannel,
-  fieldsOf,
-  type InboundMessage,
-  listOf,
-  type Static,
-  textOf,
-  Type,
-} from 'svc-gateway/plugin'
+import { phoneNumber, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { type ChannelContext, defineChannel, type InboundMessage, type Static, Type } from 'svc-gateway/plugin'
 import { notLinked, openEvents, type ServerEvent } from './events.ts'
 import { readMessage } from './inbound.ts'
 import { forgetAccount, linkAccount } from './login.ts'

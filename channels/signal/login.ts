@@ -1,5 +1,6 @@
 // Links signal-cli with an account: its owner scans a QR code with the Signal app.
-import { fieldsOf, InputError, type LoginStep, textOf } from 'svc-gateway/plugin'
+import { InputError, type LoginStep } from 'svc-gateway/plugin'
+import { fieldsOf, textOf } from 'svc-gateway/kit'
 import { type Call, createCall, explainConnect, methodNotFound, RpcError } from './rpc.ts'
 
 /** The name that the app shows in its list of linked devices. */

@@ -1,7 +1,6 @@
 // Calls methods of signal-cli over HTTP.
 import { randomUUID } from 'node:crypto'
-import { readBytes } from 'svc-gateway/kit'
-import { connectError, connectStatusError, fieldsOf, type Service } from 'svc-gateway/plugin'
+import { readBytes, connectError, connectStatusError, fieldsOf, type Service } from 'svc-gateway/kit'
 
 /** A method of signal-cli failed. The message is fixed, because that of signal-cli could quote anything. */
 export class RpcError extends Error {

@@ -1,15 +1,6 @@
 // Sends one message with signal-cli, and finds out from the answer whether it arrived.
-import {
-  countOf,
-  fieldsOf,
-  listOf,
-  type OutboundMessage,
-  resultOfError,
-  resultOfResponse,
-  type SendResult,
-  textOf,
-  type TextRange,
-} from 'svc-gateway/plugin'
+import { type OutboundMessage, type SendResult, type TextRange } from 'svc-gateway/plugin'
+import { countOf, fieldsOf, listOf, resultOfError, resultOfResponse, textOf } from 'svc-gateway/kit'
 import { type Call, methodNotFound, RpcError, StatusError } from './rpc.ts'
 
 /** signal-cli answers when the message has reached every member of a group, which can take a while. */

@@ -1,12 +1,6 @@
 // What errors of the Web API mean: refused credentials, or the result of a send.
-import {
-  AuthError,
-  connectError,
-  connectStatusError,
-  resultOfError,
-  resultOfResponse,
-  type SendResult,
-} from 'svc-gateway/plugin'
+import { AuthError, type SendResult } from 'svc-gateway/plugin'
+import { connectError, connectStatusError, resultOfError, resultOfResponse } from 'svc-gateway/kit'
 
 export type Unsent = Exclude<SendResult, { outcome: 'sent' }>
 

@@ -1,5 +1,6 @@
 // The Telegram channel: a bot that reads messages by long polling and sends them with the Bot API.
-import { AuthError, connectError, connectStatusError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { AuthError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { connectError, connectStatusError } from 'svc-gateway/kit'
 import { apiErrorOf, type Client, grammySignal, openClient } from './client.ts'
 import { poll } from './poll.ts'
 import { maxFileBytes, send, threadOption } from './send.ts'

@@ -1,6 +1,7 @@
 // Sends texts and files, and says what became of them.
 import type { Message } from 'grammy/types'
-import { type Json, type OutboundMessage, resultOfError, resultOfResponse, type SendResult } from 'svc-gateway/plugin'
+import { type Json, type OutboundMessage, type SendResult } from 'svc-gateway/plugin'
+import { resultOfError, resultOfResponse } from 'svc-gateway/kit'
 import { type ApiError, apiErrorOf, type Client } from './client.ts'
 
 export const maxFileBytes = 50_000_000

@@ -1,5 +1,6 @@
 // Calls the Cloud API, and translates its errors.
-import { type Json, resultOfResponse, type SendResult } from 'svc-gateway/plugin'
+import { type Json, type SendResult } from 'svc-gateway/plugin'
+import { resultOfResponse } from 'svc-gateway/kit'
 import type { CloudConfig } from './config.ts'
 
 export interface CloudApi {

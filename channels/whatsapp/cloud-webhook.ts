@@ -1,15 +1,12 @@
 // Answers the webhook requests of Meta: the handshake, and messages that people have sent.
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { clip } from 'svc-gateway/kit'
+import { clip, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 import {
   type Attachment,
   type ChannelContext,
-  fieldsOf,
   type InboundMessage,
-  listOf,
   type PlatformRequest,
   type PlatformResponse,
-  textOf,
 } from 'svc-gateway/plugin'
 import { apiErrors, type CloudApi } from './cloud-api.ts'
 import type { CloudConfig } from './config.ts'

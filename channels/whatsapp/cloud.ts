@@ -1,17 +1,13 @@
 // Sends and receives messages through the Cloud API of a WhatsApp Business account.
 import {
   AuthError,
-  connectError,
-  connectStatusError,
-  fieldsOf,
   type ChannelContext,
   type Connection,
   type Json,
   type OutboundMessage,
-  resultOfError,
-  resultOfResponse,
   type SendResult,
 } from 'svc-gateway/plugin'
+import { connectError, connectStatusError, fieldsOf, resultOfError, resultOfResponse } from 'svc-gateway/kit'
 import { type CloudApi, createCloudApi, defaultRoot, resultOfApiError } from './cloud-api.ts'
 import { createWebhook } from './cloud-webhook.ts'
 import type { CloudConfig } from './config.ts'

@@ -1,7 +1,7 @@
 // Resolves the configured agents and their settings.
 import { join, resolve } from 'node:path'
 import { agentIdsOf, defaultAgentId } from '../config/agent-ids.ts'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { mainSessionKey } from '../sessions/keys.ts'
 
 type Defaults = Config['agents']['defaults']

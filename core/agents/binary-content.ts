@@ -1,5 +1,5 @@
 // Describes binary content in a tool's result in one sentence, because a model can do nothing with base64.
-import type { Json } from '../plugin.ts'
+import type { Json } from '../plugin/plugin.ts'
 
 /** Deeper values are left as they are. */
 const maxDepth = 200

@@ -1,8 +1,8 @@
 // What a heartbeat run reads: its prompt, and the notes in HEARTBEAT.md.
 import { describeError } from '../errors.ts'
 import { createOutage, type Outage } from '../outage.ts'
-import { isInputError } from '../input-error.ts'
-import type { Log } from '../plugin.ts'
+import { isInputError } from '../plugin/errors.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import type { Agent, HeartbeatConfig } from './agents.ts'

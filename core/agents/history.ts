@@ -1,5 +1,5 @@
 // Trims a transcript to the newest turns that fit into the limits of the model's history.
-import type { Json } from '../plugin.ts'
+import type { Json } from '../plugin/plugin.ts'
 
 export interface HistoryLimits {
   /** The maximum number of turns. A turn begins with a user message. */

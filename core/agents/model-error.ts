@@ -1,6 +1,6 @@
 // Describes a model failure: a message that is safe to show anywhere, and a detail for the run's record only.
 import { GatewayError } from '../errors.ts'
-import type { Json } from '../plugin.ts'
+import type { Json } from '../plugin/plugin.ts'
 
 /** In characters. */
 const maxDetailLength = 500

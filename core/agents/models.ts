@@ -1,11 +1,11 @@
 // Resolves model references to models, and checks whether a request may use them. Providers load when first needed.
 import { parseDuration } from '../config/duration.ts'
 import { secretValues } from '../config/redaction.ts'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { defaultFirstTokenTimeout, settingsOfProvider } from '../config/schema/extensions.ts'
 import { GatewayError } from '../errors.ts'
 import { createExtensionLog } from '../loader/extension-log.ts'
-import type { Json, LanguageModel, Log, Provider } from '../plugin.ts'
+import type { Json, LanguageModel, Log, Provider } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
 import type { Agent } from './agents.ts'
 import { describeMissingPackage } from './missing-package.ts'

@@ -1,6 +1,6 @@
 // Reads a model's stream to its end, and returns the reply, the messages for the transcript and the usage.
 import type { TextStreamPart, ToolSet } from 'ai'
-import type { Json } from '../plugin.ts'
+import type { Json } from '../plugin/plugin.ts'
 import type { Usage } from '../store/run-spec.ts'
 import { wellFormed } from '../well-formed.ts'
 import { BrokenStreamError } from './model-error.ts'

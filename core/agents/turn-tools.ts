@@ -1,7 +1,7 @@
 // Converts an agent's tools into the model library's format. Calls take the same path as calls over HTTP.
 import type * as Ai from 'ai'
 import { GatewayError } from '../errors.ts'
-import type { Json, Tool } from '../plugin.ts'
+import type { Json, Tool } from '../plugin/plugin.ts'
 import { describeBinaryContent } from './binary-content.ts'
 
 /** The maximum length of a result that a model reads, in characters of JSON. */

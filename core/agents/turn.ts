@@ -2,7 +2,7 @@
 // aborts.
 import type { LanguageModelMiddleware, ModelMessage } from 'ai'
 import { GatewayError } from '../errors.ts'
-import type { Json, Log, Tool } from '../plugin.ts'
+import type { Json, Log, Tool } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
 import { untilAborted } from '../tools/deadline.ts'
 import type { Invoke } from '../tools/invoke.ts'

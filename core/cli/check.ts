@@ -3,7 +3,7 @@ import { ConfigError, type ConfigProblem, describeProblem } from '../config/conf
 import { readLocatedConfig } from '../config/file/read-located.ts'
 import { findWarnings, resolveWithWarnings } from '../findings.ts'
 import { type Extensions, loadExtensions, ownSource } from '../loader/registry.ts'
-import type { Extension } from '../plugin.ts'
+import type { Extension } from '../plugin/plugin.ts'
 import { CommandError } from './command-error.ts'
 import { printJson } from './inspect/output.ts'
 

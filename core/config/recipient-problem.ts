@@ -1,5 +1,5 @@
 // Checks a recipient against the `target` schema of its channel.
-import type { Channel } from '../plugin.ts'
+import type { Channel } from '../plugin/plugin.ts'
 import { firstProblem, listProblems } from '../typebox.ts'
 
 /** @returns the rest of a sentence that begins with the name of the field; nothing when the recipient fits. */

@@ -1,6 +1,6 @@
 // Configuration keys that need a restart.
 import { isDeepStrictEqual } from 'node:util'
-import type { Config } from './schema.ts'
+import type { Config } from './schema/schema.ts'
 
 const restartKeys = ['gateway.port', 'gateway.bind', 'storage.url', 'plugins', 'log.pretty'] as const
 

@@ -1,6 +1,6 @@
 // The endpoint that returns the current configuration without its secrets.
 import { redactConfig } from '../config/redaction.ts'
-import { type Config, type ConfigurableExtensions, createConfigSchema } from '../config/schema.ts'
+import { type Config, type ConfigurableExtensions, createConfigSchema } from '../config/schema/schema.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 

@@ -1,10 +1,10 @@
 // The endpoints of pairing: list the senders that wait for approval or have it, approve one, and withdraw an approval.
 import { normalizeId } from '../config/channels/ids.ts'
 import { channelName } from '../config/channels/names.ts'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import type { AccountRef, Pairing, PairingItem as StoredItem } from '../delivery/inbound/pairing.ts'
 import { failures } from '../http/failure.ts'
-import type { Channel } from '../plugin.ts'
+import type { Channel } from '../plugin/plugin.ts'
 import { notBlank, Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, Time } from './lists.ts'

@@ -1,8 +1,8 @@
 // Resolves where a reply goes: the channel, the account and the recipient, or why it cannot be delivered.
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { channelName } from '../config/channels/names.ts'
 import { findRecipientProblem } from '../config/recipient-problem.ts'
-import type { Channel, Json } from '../plugin.ts'
+import type { Channel, Json } from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
 import type { KnownRoute, ReplyRoutes } from './reply-routes.ts'

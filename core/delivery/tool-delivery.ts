@@ -7,7 +7,7 @@ import {
   type DeliveryTarget,
   InputError,
   type Workspace,
-} from '../plugin.ts'
+} from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult, DeliveryFile, Store } from '../store/store.ts'
 import { mediaTypeOf } from './outbox/media-type.ts'

@@ -1,6 +1,6 @@
 // Shows that the agent is typing while a run answers a message of a channel.
 import { describeThrown } from '../errors.ts'
-import type { Json, Log } from '../plugin.ts'
+import type { Json, Log } from '../plugin/plugin.ts'
 import type { StoredRun } from '../store/store.ts'
 import type { Connections } from './connections/connections.ts'
 

@@ -1,6 +1,6 @@
 // Compiles the conditions of `match` and `skip` on the headers, the payload and the elements of a request.
 import type { Condition, SkipConditions, Tests } from '../config/schema/conditions.ts'
-import type { TemplateScope } from '../config/template.ts'
+import type { TemplateScope } from '../config/template/template.ts'
 import { lookUp, parsePath } from '../config/template/path.ts'
 
 type Matched = Pick<TemplateScope, 'headers' | 'payload' | 'item'>

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { headerReader } from '../http/auth.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import { Type } from '../typebox.ts'
 import { checkEcho } from './auth/echo.ts'
 import { plainText, type ServiceReply, type Verifier } from './auth/verifier.ts'

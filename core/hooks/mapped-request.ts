@@ -1,5 +1,5 @@
 // The request that mappings, templates, transforms and presets read.
-import type { TemplateScope } from '../config/template.ts'
+import type { TemplateScope } from '../config/template/template.ts'
 import { parseJsonField } from '../http/payload.ts'
 
 export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {

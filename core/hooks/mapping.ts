@@ -1,10 +1,16 @@
 // One mapping: turns a request into actions with templates, a transform or a preset.
 import { type ActionField, actionFields, isTemplateField, type TemplateField, templateKeys } from '../action.ts'
-import { compileHasEmpty, compilePath, compileTemplate, isTemplate, type TemplateScope } from '../config/template.ts'
-import type { MappingConfig } from '../config/schema.ts'
+import {
+  compileHasEmpty,
+  compilePath,
+  compileTemplate,
+  isTemplate,
+  type TemplateScope,
+} from '../config/template/template.ts'
+import type { MappingConfig } from '../config/schema/schema.ts'
 import { GatewayError } from '../errors.ts'
-import { isInputError } from '../input-error.ts'
-import type { Log, Preset, RepeatKey } from '../plugin.ts'
+import { isInputError } from '../plugin/errors.ts'
+import type { Log, Preset, RepeatKey } from '../plugin/plugin.ts'
 import type { TransformHandle } from '../sandbox/sandbox.ts'
 import type { TransformState } from '../sandbox/transform.ts'
 import { TransformError } from '../sandbox/transform-error.ts'

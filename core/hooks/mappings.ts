@@ -1,9 +1,9 @@
 // Finds the mapping of a request: the mappings in their order, then the presets, in constant time.
 import { isHookName, normalizeHookName } from '../config/hooks-path.ts'
 import { resolvePresetSettings } from '../config/preset-settings.ts'
-import type { Config, MappingConfig } from '../config/schema.ts'
+import type { Config, MappingConfig } from '../config/schema/schema.ts'
 import { presetSection } from '../config/schema/hooks.ts'
-import type { Log, Preset } from '../plugin.ts'
+import type { Log, Preset } from '../plugin/plugin.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { createAgentBody } from './schemas.ts'
 import { createActionReader } from './mapped-action.ts'

@@ -1,6 +1,6 @@
 // Records requests that started nothing. No caller waits for a record; beyond a limit, records are dropped.
 import { createOutage } from '../outage.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { NewRefusal, Store } from '../store/store.ts'
 
 export interface RequestLog {

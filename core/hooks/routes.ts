@@ -1,11 +1,11 @@
 // POST {hooks.path}/wake and {hooks.path}/agent; the routes of mappings are registered beside them.
 import type { FastifyInstance, onRequestHookHandler, preValidationHookHandler } from 'fastify'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { setRouteGroup } from '../http/route-list.ts'
 import type { Throttle } from '../http/throttle.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { Runs } from '../runs/runs.ts'
 import { type Dispatch, directSource } from './dispatch.ts'
 import { readIncomingRequest } from './incoming-request.ts'

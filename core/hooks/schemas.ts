@@ -1,7 +1,7 @@
 // Schemas of the hook endpoints: the bodies and headers that callers send, and the replies.
 import { actionFields, annotationsOf, promisedChannels, wakeModes } from '../action.ts'
 import { listChannelNames } from '../config/channels/names.ts'
-import type { Channel } from '../plugin.ts'
+import type { Channel } from '../plugin/plugin.ts'
 import { runStatuses } from '../store/run-spec.ts'
 import { type Static, Type } from '../typebox.ts'
 

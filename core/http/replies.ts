@@ -1,6 +1,6 @@
 // The error envelope, the headers of every response, and the log line of a failed request.
 import { type ErrorCode, errorTable, GatewayError, throwSiteOf } from '../errors.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import { STATUS_CODES } from './node-http.ts'
 
 /** The body of every error response, in every route group. */

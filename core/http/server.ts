@@ -10,7 +10,7 @@ import {
 } from 'fastify'
 import { fastifyPlugin } from 'fastify-plugin'
 import { GatewayError } from '../errors.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import { type Client, createClientResolver } from './client.ts'
 import { createErrorHandler, createRawErrorReply, pathOf, type SendError } from './error-handler.ts'
 import { type ConnectionLimits, connectionLimits, createListener, type Listener, type Upgrade } from './listener.ts'

@@ -1,7 +1,5 @@
 // Reads the bytes of a download whole, up to a limit.
-
-/** The bytes of a download: the answer of `fetch`, or whatever yields them in chunks, such as a stream of Node. */
-export type ByteSource = Response | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+import type { ByteSource } from '../plugin/channel.ts'
 
 /** There are more bytes than were allowed. */
 export class TooLargeError extends Error {

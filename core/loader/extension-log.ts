@@ -1,5 +1,5 @@
 // The logger that an extension gets: each line carries the name of the extension.
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 
 export function createExtensionLog(log: Log, label: object): Log {
   const write = (level: keyof Log) => (fields: object, message: string) => log[level]({ ...fields, ...label }, message)

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
 import { describeThrown, firstLineOf } from '../errors.ts'
 import * as kit from '../kit/kit.ts'
-import * as contract from '../plugin.ts'
+import * as contract from '../plugin/plugin.ts'
 
 export interface ImportedModule {
   /** The path of the module. */

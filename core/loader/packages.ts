@@ -5,7 +5,7 @@ import { findPackageJSON, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { firstLineOf } from '../errors.ts'
-import type { Channel, Preset } from '../plugin.ts'
+import type { Channel, Preset } from '../plugin/plugin.ts'
 
 export interface Packages {
   find(extension: NeedsPackages, use: UseOfModule): FoundPackages

@@ -1,7 +1,7 @@
 // Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence;
 // the others start.
 import { firstLineOf } from '../errors.ts'
-import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin.ts'
+import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin/plugin.ts'
 import { createImporter, describeImportError, type ImportedModule, importBuiltins } from './import.ts'
 import { createPackages, type FoundPackages } from './packages.ts'
 import { findFault } from './verify.ts'

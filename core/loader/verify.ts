@@ -4,7 +4,7 @@ import { gatewayKeysOfChannel, gatewayKeysOfProvider } from '../config/schema/ex
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
 import { firstLineOf } from '../errors.ts'
-import type { Extension, Tool } from '../plugin.ts'
+import type { Extension, Tool } from '../plugin/plugin.ts'
 import { compileCheck } from '../typebox.ts'
 
 type Kind = Extension['kind']

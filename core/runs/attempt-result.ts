@@ -2,7 +2,7 @@
 import { ModelError } from '../agents/model-error.ts'
 import { createErrorRecord, withTries } from '../agents/retry.ts'
 import { describeError, GatewayError } from '../errors.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { RunResult } from '../store/run-spec.ts'
 import type { NewTranscriptEntry, RunEnd, RunRetry, StoredRun } from '../store/store.ts'
 

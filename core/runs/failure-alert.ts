@@ -1,7 +1,7 @@
 // Reports a webhook run that failed to the recipient in `hooks.onFailure`, at most once in ten minutes for each cause.
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { FailureAlert, StoredRun } from '../store/store.ts'
 import type { AttemptResult } from './attempt-result.ts'
 

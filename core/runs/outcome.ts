@@ -1,7 +1,7 @@
 // Resolves what the end of a run changes: the delivery of its reply, the run summary, the failure alert.
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import { isFromHook, type Recipient } from '../store/run-spec.ts'
 import type { NewDelivery, RunEnd, StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from '../agents/agents.ts'

@@ -1,7 +1,7 @@
 // Resolves the provenance of a run that a tool starts: who started it, whether a webhook did, and through how many
 // sessions the work came.
 import type { Sender } from '../delivery/tool-delivery.ts'
-import { InputError } from '../plugin.ts'
+import { InputError } from '../plugin/plugin.ts'
 import { isFromHook, type Origin, type Initiator } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
 import type { ToolCall } from '../tools/invoke.ts'

@@ -1,5 +1,5 @@
 // Logs retries and ends of runs. The entries hold no text of messages or replies.
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { RunEnd, RunRetry, StoredRun } from '../store/store.ts'
 
 export function logRetry(log: Log, run: StoredRun, { notBefore, result: { error, retry } }: RunRetry): void {

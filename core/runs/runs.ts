@@ -1,6 +1,6 @@
 // Accepts runs and executes them: stored before the caller gets an answer, one at a time per session, recovered after a
 // crash.
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { Events } from '../sessions/events.ts'
 import { createPoller } from '../store/poller.ts'
 import type { Replicas } from '../store/replicas.ts'

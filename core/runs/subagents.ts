@@ -1,5 +1,5 @@
 // Starts runs for tools, within limits: a subagent run in a session of its own, or a message to an existing session.
-import { InputError, type RunReport, type RunRequest } from '../plugin.ts'
+import { InputError, type RunReport, type RunRequest } from '../plugin/plugin.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { NewRun, Store, StoredRun } from '../store/store.ts'

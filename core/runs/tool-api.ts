@@ -1,6 +1,6 @@
 // Creates the tool API that a tool gets in its context, bound to the caller.
 import type { ToolDelivery, ReplyRun } from '../delivery/tool-delivery.ts'
-import type { AgentSummary, GatewayApi, ScheduleApi, SessionsView, ToolApi } from '../plugin.ts'
+import type { AgentSummary, GatewayApi, ScheduleApi, SessionsView, ToolApi } from '../plugin/plugin.ts'
 import { locateSession } from '../tools/session.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import { isFromHook } from '../store/run-spec.ts'

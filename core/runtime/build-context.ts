@@ -1,5 +1,5 @@
 // The input for building each area of a runtime.
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import type { ReloadResult } from './gateway-api.ts'
 import type { Services } from '../services.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'

@@ -2,9 +2,9 @@
 import { ConfigError } from '../config/config-error.ts'
 import { patchConfigFile, PatchError } from '../config/file/patch.ts'
 import { redactConfig } from '../config/redaction.ts'
-import { type Config, type ConfigurableExtensions, createConfigSchema } from '../config/schema.ts'
+import { type Config, type ConfigurableExtensions, createConfigSchema } from '../config/schema/schema.ts'
 import type { Connections } from '../delivery/connections/connections.ts'
-import { type GatewayApi, InputError } from '../plugin.ts'
+import { type GatewayApi, InputError } from '../plugin/plugin.ts'
 import type { Store } from '../store/store.ts'
 import type { Agents } from '../agents/agents.ts'
 

@@ -1,6 +1,6 @@
 // Builds the webhooks: mappings, dispatch, the routes below `hooks.path`, and the replay of stored requests.
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { createAgentBody } from '../hooks/schemas.ts'
 import { createDispatch } from '../hooks/dispatch.ts'
 import { createMappings } from '../hooks/mappings.ts'

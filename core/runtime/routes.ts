@@ -1,6 +1,6 @@
 // Builds the HTTP server of a runtime with its route groups: health, tools, MCP, hooks, control, and the WebSocket.
 import { resolveCredential } from '../config/credentials.ts'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { createEndpoints } from '../control/endpoints.ts'
 import { createMetrics } from '../control/metrics/metrics.ts'
 import { registerControl } from '../control/routes.ts'

@@ -1,6 +1,6 @@
 // Builds everything that depends on the configuration. A reload builds a new runtime and retires the old one.
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import type { CurrentRuntime, Services } from '../services.ts'
 import { buildAgents } from './agents.ts'
 import type { BuildContext, Lifecycle, Reusable } from './build-context.ts'

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
-const input = fileURLToPath(new URL('./runner.ts', import.meta.url))
+const input = fileURLToPath(new URL('./runner/runner.ts', import.meta.url))
 await using bundle = await rolldown({ input, platform: 'node', logLevel: 'silent', tsconfig: false })
 const { output } = await bundle.generate({ format: 'esm', codeSplitting: false })
 

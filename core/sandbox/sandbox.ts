@@ -1,11 +1,11 @@
 // The sandbox: runs the operator's transforms in child processes without access to files, network or environment.
 import { dirname } from 'node:path'
 import { PathError } from '../config/file/paths.ts'
-import type { Log, TransformInput } from '../plugin.ts'
+import type { Log, TransformInput } from '../plugin/plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
 import type { ChildLimits } from './pool/limits.ts'
 import { openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
-import { createPool, type Pool, type PoolOptions } from './pool.ts'
+import { createPool, type Pool, type PoolOptions } from './pool/pool.ts'
 import { createResultReader, type ReadResult } from './result.ts'
 import { readRunner } from './runner-code.ts'
 import { createTransform, type Transform, type TransformRun, type TransformState } from './transform.ts'

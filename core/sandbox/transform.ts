@@ -1,11 +1,11 @@
 // One transform: compiles its file, recompiles it whenever it changes, and runs the last good version.
-import type { Log, TransformResult } from '../plugin.ts'
+import type { Log, TransformResult } from '../plugin/plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
 import { type Bundle, bundleTransform } from './bundle.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { LogLine } from './ipc-frames.ts'
 import { readPayloadSchema } from './payload-schema.ts'
-import type { Pool, RunRequest } from './pool.ts'
+import type { Pool, RunRequest } from './pool/pool.ts'
 import { ChildEnded, type ChildResponse } from './pool/child.ts'
 import { type DescribePosition, describePositionsIn, readLogLines, toTransformError } from './response.ts'
 import type { ReadResult } from './result.ts'

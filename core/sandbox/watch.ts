@@ -1,6 +1,6 @@
 // Watches files for changes, including files that are created, deleted, or replaced through a symbolic link.
 import { type FSWatcher, statSync, watch } from 'node:fs'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import { fingerprint, listFolders } from './transforms-directory.ts'
 
 export interface Watch {

@@ -1,6 +1,6 @@
 // Elects the gateway that runs the heartbeats, among those on the same store.
 import { describeError } from '../errors.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { Events, Wake } from '../sessions/events.ts'
 import type { CreateLease, HeldLease } from '../store/held-lease.ts'
 import { catchUp, type Replicas, type Topic } from '../store/replicas.ts'

@@ -1,7 +1,7 @@
 // Creates the schedule part of the tool API: an agent's tools add, list, run and remove the agent's schedules.
 import type { Agents } from '../agents/agents.ts'
 import type { ToolDelivery } from '../delivery/tool-delivery.ts'
-import { InputError, type ScheduleApi, type ScheduleRequest, type ScheduleSummary } from '../plugin.ts'
+import { InputError, type ScheduleApi, type ScheduleRequest, type ScheduleSummary } from '../plugin/plugin.ts'
 import { type Caller, createSender, resolveProvenance } from '../runs/provenance.ts'
 import type { Runs } from '../runs/runs.ts'
 import { computeNextFiring, parseTiming, viewTiming } from './timing.ts'

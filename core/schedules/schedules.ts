@@ -1,6 +1,6 @@
 // Fires schedules at their times, each time once. Times that passed while the gateway was down fire once, at its start.
 import { createOutage, type Outage } from '../outage.ts'
-import type { Log, ScheduleApi } from '../plugin.ts'
+import type { Log, ScheduleApi } from '../plugin/plugin.ts'
 import type { Caller } from '../runs/provenance.ts'
 import { computeNextFiring, replanFiring } from './timing.ts'
 import { createPoller } from '../store/poller.ts'

@@ -1,6 +1,6 @@
 // Parses the timing of a schedule and computes when it fires next.
 import { parseDuration } from '../config/duration.ts'
-import { InputError, type ScheduleTiming } from '../plugin.ts'
+import { InputError, type ScheduleTiming } from '../plugin/plugin.ts'
 import type { Timestamp, Timing } from '../store/store.ts'
 
 /** The shortest time between two firings of `every`, in milliseconds. */

@@ -1,6 +1,6 @@
 // Session keys: their form, and which keys a webhook may choose.
 import { hash } from 'node:crypto'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { GatewayError } from '../errors.ts'
 import { hasHiddenCharacters, line } from '../kit/text.ts'
 

@@ -1,5 +1,5 @@
 // The view of sessions that tools get: lists, status and history.
-import type { SessionStatus, SessionSummary, SessionsView } from '../plugin.ts'
+import type { SessionStatus, SessionSummary, SessionsView } from '../plugin/plugin.ts'
 import { agentOfKey } from '../store/store.ts'
 import type { Store, StoredSession } from '../store/store.ts'
 import { readTranscript, viewTranscript } from './transcript.ts'

@@ -1,5 +1,5 @@
 // Reads a stored conversation and converts it for display: messages, tool calls and their results.
-import type { Json, SessionMessage } from '../plugin.ts'
+import type { Json, SessionMessage } from '../plugin/plugin.ts'
 import type { Store, StoredTranscriptEntry } from '../store/store.ts'
 
 /** Maximum length of a message's text; the rest is cut, with a note. */

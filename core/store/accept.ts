@@ -1,5 +1,5 @@
 // Accepts requests: their log entries, idempotency keys, events, runs, deliveries and routes, each request as a whole.
-import type { Json } from '../plugin.ts'
+import type { Json } from '../plugin/plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from './transaction.ts'
 import { eventInsertion, type NewEvent, toEventRows } from './tables/event.ts'
 import { settleAll } from './settle-all.ts'

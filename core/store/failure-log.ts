@@ -1,5 +1,5 @@
 // Logs when reading or writing the store breaks and when it recovers.
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { FailureCode, GroupOutcome } from './group-commit.ts'
 import { type StoreCall, isWrite } from './operations.ts'
 

@@ -1,6 +1,6 @@
 // Holds a lease for as long as this process lives: acquires it when it is free, renews it, and reports when it is lost.
 import { createOutage } from '../outage.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { Store } from './store.ts'
 
 export interface HeldLease {

@@ -1,6 +1,6 @@
 // Opens the store that `storage.url` names.
 import { dirname } from 'node:path'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import { createPostgresStore } from './postgres/postgres.ts'
 import { createDirectory } from './sqlite/directory.ts'
 import { createSqliteStore } from './sqlite/sqlite.ts'

@@ -1,7 +1,7 @@
 // A poller claims work from the store: on each notification, one claim at a time, and again after a failure.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createOutage } from '../outage.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 
 export interface Poller {
   /** Claims work now, or once more after the claim that is under way. */

@@ -2,7 +2,7 @@
 // small steps.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createOutage } from '../outage.ts'
-import type { Log } from '../plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { PurgePositions, PurgeResult, Store, Timestamp } from './store.ts'
 
 export interface Retention {

@@ -1,6 +1,6 @@
 // The task of a run and its result, as they are stored.
 import type { ActionOverrides, WakeMode } from '../action.ts'
-import type { Json } from '../plugin.ts'
+import type { Json } from '../plugin/plugin.ts'
 
 export const runStatuses = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]

@@ -1,7 +1,7 @@
 // Finds the tool policy of a group on a platform. The session key ends in `<channel>:group:<id>` or
 // `<channel>:channel:<id>`.
 import { findGroup } from '../config/channels/access.ts'
-import type { Config, ToolLists } from '../config/schema.ts'
+import type { Config, ToolLists } from '../config/schema/schema.ts'
 import { normalizeName } from './names.ts'
 import type { Subject } from './subject.ts'
 

@@ -1,8 +1,8 @@
 // Invokes a tool: checks policy and arguments, runs it within its deadline, and returns its result as plain JSON.
 import { GatewayError } from '../errors.ts'
-import { isInputError } from '../input-error.ts'
+import { isInputError } from '../plugin/errors.ts'
 import { wellFormedJson } from '../well-formed.ts'
-import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin.ts'
+import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin/plugin.ts'
 import { describeToolFailure } from '../tool-failure.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'

@@ -1,5 +1,5 @@
 // Resolves the policy layers for a subject: the lists of the configuration, each of which narrows the ones before.
-import type { Config, ToolLists, ToolPolicyConfig, ToolScope } from '../config/schema.ts'
+import type { Config, ToolLists, ToolPolicyConfig, ToolScope } from '../config/schema/schema.ts'
 import type { Layer, NameList } from './evaluate.ts'
 import type { GroupPolicy } from './group.ts'
 import { normalizeName } from './names.ts'

@@ -1,9 +1,9 @@
 // Opens one toolset, tries again if it fails, checks its tools, and follows those that come and go.
-import { isAuthError } from '../auth-error.ts'
+import { isAuthError } from '../plugin/errors.ts'
 import { describeThrown, firstLineOf } from '../errors.ts'
 import { toolFault } from '../loader/verify.ts'
 import { createOutage } from '../outage.ts'
-import type { ExtensionContext, Log, OpenedToolset, Tool, Toolset } from '../plugin.ts'
+import type { ExtensionContext, Log, OpenedToolset, Tool, Toolset } from '../plugin/plugin.ts'
 import { type Check, compileCheck } from '../typebox.ts'
 import { withDeadline } from './deadline.ts'
 

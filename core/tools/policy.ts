@@ -1,5 +1,5 @@
 // The tool policy: evaluates who may use which tool, and explains why.
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { dotted } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { evaluatePolicy, type Decision, findRule, type Verdict } from './evaluate.ts'

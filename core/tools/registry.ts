@@ -1,5 +1,5 @@
 // The tool registry: opens the toolsets, finds tools by name, and follows tools that come and go at runtime.
-import type { ExtensionContext, Toolset } from '../plugin.ts'
+import type { ExtensionContext, Toolset } from '../plugin/plugin.ts'
 import {
   type ExpectedTool,
   type LiveToolset,

@@ -1,7 +1,7 @@
 // The rule of two: a session that holds external content may read private things or send something outward, not both.
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../config/schema/schema.ts'
 import { GatewayError } from '../errors.ts'
-import type { Log, Tool, ToolContext, ToolEffect } from '../plugin.ts'
+import type { Log, Tool, ToolContext, ToolEffect } from '../plugin/plugin.ts'
 import type { Exposure, Store } from '../store/store.ts'
 import type { RegisteredTool } from './registry.ts'
 import type { Verdict } from './evaluate.ts'

@@ -1,8 +1,8 @@
 // Finds names in policy lists that match no tool, which are most often typing errors.
 import { nearest } from '../config/nearest.ts'
-import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema.ts'
+import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema/schema.ts'
 import { isOwnToolset, type Extensions } from '../loader/registry.ts'
-import type { Toolset } from '../plugin.ts'
+import type { Toolset } from '../plugin/plugin.ts'
 import { normalizeName, isNamed, matches, type PolicyTool } from './names.ts'
 import { groups } from './profiles.ts'
 import { expectedTools } from './registry.ts'

@@ -4,7 +4,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, mkdir } from 'node:fs/promises'
 import { type Folder, openFolder, openParent } from '../config/file/folder.ts'
 import { PathError } from '../config/file/paths.ts'
-import { InputError, type Workspace, type WorkspaceEntry } from '../plugin.ts'
+import { InputError, type Workspace, type WorkspaceEntry } from '../plugin/plugin.ts'
 
 /** Maximum size of a file that a tool writes. */
 const maxWriteBytes = 10 * 1024 * 1024

@@ -1,5 +1,6 @@
 // Models of any server with OpenAI's chat completions API, such as Ollama, LM Studio, llama.cpp, vLLM and OpenRouter.
-import { defineProvider, fieldsOf, listOf, type Static, textOf, Type } from 'svc-gateway/plugin'
+import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
+import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 
 const Config = Type.Object(
   {

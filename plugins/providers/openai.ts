@@ -1,5 +1,6 @@
 // OpenAI's models, over its Responses API.
-import { AuthError, defineProvider, fieldsOf, listOf, type Static, textOf, Type } from 'svc-gateway/plugin'
+import { AuthError, defineProvider, type Static, Type } from 'svc-gateway/plugin'
+import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 
 const Config = Type.Object(
   {

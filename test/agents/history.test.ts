@@ -1,7 +1,7 @@
 // Tests how the history is trimmed: whole turns, the newest ones, within the limits.
 import { describe, expect, it } from 'vitest'
 import { trimHistory, estimateTokens } from '../../core/agents/history.ts'
-import type { Json } from '../../core/plugin.ts'
+import type { Json } from '../../core/plugin/plugin.ts'
 import { chooseSeed } from '../config/random.ts'
 
 const user = (content: string): Json => ({ role: 'user', content })

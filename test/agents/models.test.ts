@@ -7,7 +7,7 @@ import { describeMissingPackage } from '../../core/agents/missing-package.ts'
 import { ModelError } from '../../core/agents/model-error.ts'
 import { createModels, resolveReasoning } from '../../core/agents/models.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { defineProvider, type LanguageModel, type Provider, Type } from '../../core/plugin.ts'
+import { defineProvider, type LanguageModel, type Provider, Type } from '../../core/plugin/plugin.ts'
 import builtin from '../../plugins/providers/builtin.ts'
 import { createTestContext } from '../contracts/context.ts'
 

@@ -9,7 +9,7 @@ import slack from '../../channels/slack/index.ts'
 import telegram from '../../channels/telegram/index.ts'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import { findIdProblem, normalizeId } from '../../core/config/channels/ids.ts'
-import type { Channel } from '../../core/plugin.ts'
+import type { Channel } from '../../core/plugin/plugin.ts'
 
 const channels = { discord, imessage, mattermost, msteams, signal, slack, telegram, whatsapp } as const
 type Name = keyof typeof channels

@@ -1,8 +1,8 @@
 // The Mattermost channel: the channel contract, and what is special about Mattermost, with its library and a double.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import mattermost from '../../channels/mattermost/index.ts'
-import { isAuthError } from '../../core/auth-error.ts'
-import type { InboundMessage } from '../../core/plugin.ts'
+import { isAuthError } from '../../core/plugin/errors.ts'
+import type { InboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'

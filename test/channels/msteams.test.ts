@@ -1,7 +1,7 @@
 // The msteams channel: the channel contract, what it refuses, and what it makes of activities.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import teams from '../../channels/msteams/index.ts'
-import { AuthError, type Connection, type InboundMessage } from '../../core/plugin.ts'
+import { AuthError, type Connection, type InboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'

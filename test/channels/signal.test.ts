@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import signal from '../../channels/signal/index.ts'
 import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
-import { AuthError, type ChannelContext, type InboundMessage, type Json } from '../../core/plugin.ts'
+import { AuthError, type ChannelContext, type InboundMessage, type Json } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'

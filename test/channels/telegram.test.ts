@@ -1,7 +1,7 @@
 // The Telegram channel with grammY and a double of the Bot API.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import telegram from '../../channels/telegram/index.ts'
-import type { AuthError, Connection, InboundMessage, OutboundMessage } from '../../core/plugin.ts'
+import type { AuthError, Connection, InboundMessage, OutboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'

@@ -1,7 +1,7 @@
 // WhatsApp through the Cloud API: the channel contract, signatures, files, and errors that say more than a status.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
-import type { ChannelContext, InboundMessage, Json } from '../../core/plugin.ts'
+import type { ChannelContext, InboundMessage, Json } from '../../core/plugin/plugin.ts'
 import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'

@@ -1,6 +1,6 @@
 // Messages of WhatsApp as a linked device: what is sent, what is received, and what the platform makes hard.
 import { beforeAll, describe, expect, it } from 'vitest'
-import type { ChannelContext, Connection } from '../../core/plugin.ts'
+import type { ChannelContext, Connection } from '../../core/plugin/plugin.ts'
 import { readText } from '../read-text.ts'
 import {
   connect,

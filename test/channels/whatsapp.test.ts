@@ -1,7 +1,7 @@
 // WhatsApp as a linked device: the channel contract, linking, losing the connection, and what must never be printed.
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
-import type { ExtensionState, Json } from '../../core/plugin.ts'
+import type { ExtensionState, Json } from '../../core/plugin/plugin.ts'
 import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { openWhatsapp } from '../doubles/whatsapp.ts'

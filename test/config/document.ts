@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest'
 import { ConfigError } from '../../core/config/config-error.ts'
 import { readConfigFile } from '../../core/config/file/read.ts'
 import { type ResolvedConfig, resolveConfig } from '../../core/config/resolve.ts'
-import type { ConfigurableExtensions } from '../../core/config/schema.ts'
-import { defineChannel, defineProvider, defineToolset, Type } from '../../core/plugin.ts'
+import type { ConfigurableExtensions } from '../../core/config/schema/schema.ts'
+import { defineChannel, defineProvider, defineToolset, Type } from '../../core/plugin/plugin.ts'
 
 const pager = defineChannel({
   name: 'pager',

@@ -1,7 +1,7 @@
 // The schema of the configuration describes every key.
 import { describe, expect, it } from 'vitest'
 import { fillDefaults } from '../../core/config/defaults.ts'
-import { createConfigSchema } from '../../core/config/schema.ts'
+import { createConfigSchema } from '../../core/config/schema/schema.ts'
 import { listProblems } from '../../core/typebox.ts'
 
 const schema = createConfigSchema({

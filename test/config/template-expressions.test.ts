@@ -1,6 +1,6 @@
 // Fallbacks, filters and optional lines of templates.
 import { describe, expect, it } from 'vitest'
-import { compileTemplate, findTemplateProblems } from '../../core/config/template.ts'
+import { compileTemplate, findTemplateProblems } from '../../core/config/template/template.ts'
 
 const payload = {
   text: 'Hello',

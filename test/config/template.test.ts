@@ -1,7 +1,12 @@
 // Rendering templates, and the safety of templates against malicious payloads.
 import { describe, expect, it } from 'vitest'
 import { visibleHeaders } from '../../core/config/secret-names.ts'
-import { compilePath, compileTemplate, findTemplateProblems, type TemplateScope } from '../../core/config/template.ts'
+import {
+  compilePath,
+  compileTemplate,
+  findTemplateProblems,
+  type TemplateScope,
+} from '../../core/config/template/template.ts'
 
 const scope: TemplateScope = {
   payload: {

@@ -1,9 +1,9 @@
 // The checks of the channel contract, as functions: the suite runs them, and a test runs them on faulty channels.
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { isAuthError } from '../../core/auth-error.ts'
+import { isAuthError } from '../../core/plugin/errors.ts'
 import { findFault } from '../../core/loader/verify.ts'
-import type { Channel, ChannelLimits, SendResult } from '../../core/plugin.ts'
+import type { Channel, ChannelLimits, SendResult } from '../../core/plugin/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { type PlayedGateway, playGateway } from './channel-gateway.ts'
 import { goesThroughStates } from './channel-states.ts'

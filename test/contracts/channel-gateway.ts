@@ -1,7 +1,7 @@
 // The gateway as a channel sees it: downloads files, stores messages once, connects again after a loss, and can crash.
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
-import { isAuthError } from '../../core/auth-error.ts'
+import { isAuthError } from '../../core/plugin/errors.ts'
 import { createAttachments } from '../../core/delivery/inbound/attachments.ts'
 import { createDownloads } from '../../core/delivery/inbound/downloads.ts'
 import type {
@@ -13,7 +13,7 @@ import type {
   OutboundMessage,
   PlatformRequest,
   PlatformResponse,
-} from '../../core/plugin.ts'
+} from '../../core/plugin/plugin.ts'
 import { createTestContext } from './context.ts'
 
 /** How long a call of `receive` waits, and how it ends. */

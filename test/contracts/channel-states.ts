@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { createLink, type Link, type LinkState } from '../../core/delivery/connections/link.ts'
-import type { Channel, InboundMessage } from '../../core/plugin.ts'
+import type { Channel, InboundMessage } from '../../core/plugin/plugin.ts'
 import type { PlayedGateway } from './channel-gateway.ts'
 import { createTestContext } from './context.ts'
 import type { Platform } from './platform.ts'

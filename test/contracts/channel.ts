@@ -1,6 +1,6 @@
 // What every channel must do: messages arrive complete and once, whatever is lost on the way.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { Channel } from '../../core/plugin.ts'
+import type { Channel } from '../../core/plugin/plugin.ts'
 import { channelChecks, runCheck } from './channel-checks.ts'
 import { trapOutsideConnections } from './loopback.ts'
 import type { Platform } from './platform.ts'

@@ -1,5 +1,5 @@
 // The context of an extension in tests: state in memory, a readable log, and a signal that can be aborted.
-import type { ChannelContext, ExtensionContext, Json } from '../../core/plugin.ts'
+import type { ChannelContext, ExtensionContext, Json } from '../../core/plugin/plugin.ts'
 
 export interface TestContext extends ExtensionContext {
   /** The log lines of the extension, oldest first. */

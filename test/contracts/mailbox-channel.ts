@@ -6,11 +6,10 @@ import {
   defineChannel,
   type InboundMessage,
   type OutboundMessage,
-  resultOfError,
-  resultOfResponse,
   type SendResult,
   Type,
-} from '../../core/plugin.ts'
+} from '../../core/plugin/plugin.ts'
+import { resultOfError, resultOfResponse } from '../../core/kit/kit.ts'
 import type { Entry, MailboxConfig } from '../doubles/mailbox.ts'
 
 export type Fault =

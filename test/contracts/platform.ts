@@ -1,5 +1,5 @@
 // What the channel contract asks of a double of a platform.
-import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
+import type { PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
 import type { SaidFile } from './said-file.ts'
 
 /**

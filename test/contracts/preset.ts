@@ -10,7 +10,7 @@ import type { Verifier } from '../../core/hooks/auth/verifier.ts'
 import { createActionReader } from '../../core/hooks/mapped-action.ts'
 import { createMapping } from '../../core/hooks/mapping.ts'
 import { findFault } from '../../core/loader/verify.ts'
-import type { Json, Preset, PresetContext } from '../../core/plugin.ts'
+import type { Json, Preset, PresetContext } from '../../core/plugin/plugin.ts'
 import { compileCheck, listProblems } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
 

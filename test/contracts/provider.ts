@@ -2,7 +2,7 @@
 import { streamText } from 'ai'
 import { describe, expect, it } from 'vitest'
 import { findFault } from '../../core/loader/verify.ts'
-import type { Provider } from '../../core/plugin.ts'
+import type { Provider } from '../../core/plugin/plugin.ts'
 import { createTestContext } from './context.ts'
 
 export interface ProviderCase<Config> {

@@ -1,5 +1,5 @@
 // A tool API for tests: it finds nothing and refuses everything, except for what a test puts in.
-import { InputError, type ToolApi } from '../../core/plugin.ts'
+import { InputError, type ToolApi } from '../../core/plugin/plugin.ts'
 
 const refuse = async (): Promise<never> => {
   throw new InputError('This cannot be done here.')

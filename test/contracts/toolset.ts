@@ -1,8 +1,8 @@
 // What every toolset must do: valid declarations, arguments that fit their schemas, and results that JSON can hold.
 import { describe, expect, it } from 'vitest'
-import { isInputError } from '../../core/input-error.ts'
+import { isInputError } from '../../core/plugin/errors.ts'
 import { findFault, toolFault } from '../../core/loader/verify.ts'
-import type { Tool, Toolset, ToolApi } from '../../core/plugin.ts'
+import type { Tool, Toolset, ToolApi } from '../../core/plugin/plugin.ts'
 import { matches } from '../../core/tools/names.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'

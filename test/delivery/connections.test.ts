@@ -1,7 +1,14 @@
 // The connection of an account: its states, retries, losses, refused credentials and missing packages.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createConnections } from '../../core/delivery/connections/connections.ts'
-import { AuthError, type Channel, type ChannelContext, type Connection, type Log, Type } from '../../core/plugin.ts'
+import {
+  AuthError,
+  type Channel,
+  type ChannelContext,
+  type Connection,
+  type Log,
+  Type,
+} from '../../core/plugin/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'
 
 type Connect = (context: ChannelContext, number: number) => Promise<Partial<Connection> | void>

@@ -1,7 +1,7 @@
 // The Markdown of agents in the format of a channel: what each mark becomes, and that nothing of it can do harm.
 import { describe, expect, it } from 'vitest'
 import { splitIntoChunks as split } from '../../core/delivery/format/chunks.ts'
-import type { ChannelLimits } from '../../core/plugin.ts'
+import type { ChannelLimits } from '../../core/plugin/plugin.ts'
 import { createRandom, seed } from '../config/random.ts'
 
 const splitIntoChunks = async (...args: Parameters<typeof split>): Promise<string[]> =>

@@ -6,7 +6,7 @@ import {
   type LoginStep,
   type PlatformResponse,
   Type,
-} from '../../core/plugin.ts'
+} from '../../core/plugin/plugin.ts'
 
 export interface LoginChannel {
   channel: Channel<never>

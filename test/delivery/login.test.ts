@@ -4,7 +4,7 @@ import { createConnections } from '../../core/delivery/connections/connections.t
 import { createLogins } from '../../core/delivery/connections/login.ts'
 import { createLoginTools, declareLoginTools } from '../../core/delivery/connections/login-tools.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import type { Tool } from '../../core/plugin.ts'
+import type { Tool } from '../../core/plugin/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { createLoginChannel } from './login-channel.ts'
 

@@ -6,7 +6,7 @@ import { createFailureEvents } from '../../core/delivery/outbox/failure-event.ts
 import { createOutbox } from '../../core/delivery/outbox/outbox.ts'
 import type { OutboxLimits } from '../../core/delivery/outbox/send-delivery.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import type { Log } from '../../core/plugin.ts'
+import type { Log } from '../../core/plugin/plugin.ts'
 import { openStore } from '../store/open-store.ts'
 import { readWorkspaceFile } from '../../core/tools/workspace.ts'
 import type { NewDelivery, NewEvent, NewRun, Store, StoredDelivery } from '../../core/store/store.ts'

@@ -1,5 +1,5 @@
 // Every built-in channel for a platform, with its double, for what must be true of all of them in a real process.
-import type { Json, PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
+import type { Json, PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
 import { silent } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
 import { channelId, directId, openDiscord, threadId } from './discord.ts'

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import type { InboundMessage, Json, OutboundMessage } from '../../core/plugin.ts'
+import type { InboundMessage, Json, OutboundMessage } from '../../core/plugin/plugin.ts'
 import type { Document } from '../helpers.ts'
 import { closeAtEnd } from '../share.ts'
 

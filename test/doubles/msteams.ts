@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import type { TeamsConfig } from '../../channels/msteams/config.ts'
 import { type FileContent, sendContent } from './file-content.ts'
-import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
+import type { PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
 
 export const appId = '11111111-1111-4111-8111-111111111111'
 export const appPassword = 'canary-app-password'

@@ -1,7 +1,7 @@
 // An account that is linked to the double of WhatsApp, and the ways in which tests connect it.
 import { onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
-import type { ChannelContext, Connection, ExtensionState, InboundMessage, Json } from '../../core/plugin.ts'
+import type { ChannelContext, Connection, ExtensionState, InboundMessage, Json } from '../../core/plugin/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { closeAtEnd } from '../share.ts'
 import type { DeviceKeys } from './whatsapp-person.ts'

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import type { Json, PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
+import type { Json, PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
 import { type FileContent, sendContent } from './file-content.ts'
 
 export interface CloudMessage {

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createPackages } from '../../core/loader/packages.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import type { Channel } from '../../core/plugin.ts'
+import type { Channel } from '../../core/plugin/plugin.ts'
 import { createTestContext } from '../contracts.ts'
 
 let root: string

@@ -2,7 +2,7 @@
 // can tell. Where it cannot, the replies in flight are reported as unknown. SEED= repeats the moments of the kills.
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { PlatformRequest, PlatformResponse } from '../../core/plugin.ts'
+import type { PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
 import { createRandom, seed } from '../config/random.ts'
 import { type ChannelDouble, channelDoubles } from '../doubles/channels.ts'
 import { messagesOf, startModel } from '../doubles/model.ts'

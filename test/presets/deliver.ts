@@ -1,8 +1,8 @@
 // Runs a payload through a preset: its schema first, then its action.
 import { createPayloadReader } from '../../core/hooks/preset-payload.ts'
-import { isInputError } from '../../core/input-error.ts'
+import { isInputError } from '../../core/plugin/errors.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import type { ActionOverrides, Preset } from '../../core/plugin.ts'
+import type { ActionOverrides, Preset } from '../../core/plugin/plugin.ts'
 import { createTestContext } from '../contracts.ts'
 
 /** The result: the fields of the actions, `skipped`, or why the payload was refused. */

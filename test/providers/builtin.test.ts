@@ -1,6 +1,6 @@
 // The rules of the built-in model: what it answers, what it calls, and that it always does the same.
 import { describe, expect, it } from 'vitest'
-import type { LanguageModel } from '../../core/plugin.ts'
+import type { LanguageModel } from '../../core/plugin/plugin.ts'
 import { wrapExternalContent, externalContentNotice } from '../../core/sessions/external-content.ts'
 import builtin from '../../plugins/providers/builtin.ts'
 import { createTestContext } from '../contracts/context.ts'

@@ -8,7 +8,7 @@ import { createRedactor } from '../../core/config/redaction.ts'
 import { resolveConfig } from '../../core/config/resolve.ts'
 import { createGateway, type Gateway } from '../../core/gateway.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import type { Log } from '../../core/plugin.ts'
+import type { Log } from '../../core/plugin/plugin.ts'
 import { type Answer, ask, type Document, gatewayToken, hookToken, temporaryFolder, writeConfig } from '../helpers.ts'
 
 const server = fileURLToPath(new URL('../fixtures/mcp/server.mjs', import.meta.url))

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { Log } from '../../core/plugin.ts'
+import type { Log } from '../../core/plugin/plugin.ts'
 import {
   createSandbox,
   type Sandbox,

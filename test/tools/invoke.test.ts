@@ -2,7 +2,7 @@
 import { getEventListeners, once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { GatewayError } from '../../core/errors.ts'
-import { defineTool, InputError, type Json, type Tool, type ToolEffect, Type } from '../../core/plugin.ts'
+import { defineTool, InputError, type Json, type Tool, type ToolEffect, Type } from '../../core/plugin/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke, maxResultLength, type ToolCall } from '../../core/tools/invoke.ts'
 import type { Policy } from '../../core/tools/policy.ts'
@@ -138,7 +138,7 @@ describe('a tool call', () => {
 
   it('returns the message of an InputError, also of another copy of the contract', async () => {
     // The query makes it a module of its own, as in a plugin that brings its own copy of the contract.
-    const path = '../../core/input-error.ts?copy'
+    const path = '../../core/plugin/input-error.ts?copy'
     const copy = (await import(path)) as { InputError: typeof InputError }
     expect(copy.InputError).not.toBe(InputError)
     for (const Thrown of [InputError, copy.InputError]) {

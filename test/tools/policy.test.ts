@@ -1,8 +1,8 @@
 // The tool policy of a whole configuration: which lists apply to whom, its explanations, and its warnings.
 import { describe, expect, it } from 'vitest'
-import type { Config } from '../../core/config/schema.ts'
+import type { Config } from '../../core/config/schema/schema.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import { defineToolset, type Tool } from '../../core/plugin.ts'
+import { defineToolset, type Tool } from '../../core/plugin/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { findUndeclaredNames } from '../../core/tools/unmatched-names.ts'
 import type { Verdict } from '../../core/tools/evaluate.ts'

@@ -9,7 +9,7 @@ import {
   type Toolset,
   type ToolsetContext,
   Type,
-} from '../../core/plugin.ts'
+} from '../../core/plugin/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createTestContext } from '../contracts/context.ts'
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { defineTool, InputError, type Tool, Type } from '../../core/plugin.ts'
+import { defineTool, InputError, type Tool, Type } from '../../core/plugin/plugin.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { type ToolRoutes, openToolRoutes, plain, plainTools } from './tool-routes.ts'
 

@@ -6,7 +6,7 @@ import {
   type SessionMessage,
   type SessionStatus,
   type ToolApi,
-} from '../../core/plugin.ts'
+} from '../../core/plugin/plugin.ts'
 import sessionsToolset from '../../plugins/tools/sessions.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { toolsetContract } from '../contracts/toolset.ts'

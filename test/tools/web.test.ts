@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAddresses, PrivateAddressError } from '../../plugins/tools/web/addresses.ts'
 import { download } from '../../plugins/tools/web/download.ts'
-import { readHtml } from '../../core/read-html.ts'
+import { readHtml } from '../../core/kit/read-html.ts'
 import { share } from '../share.ts'
 import { refused, startTools } from './calls.ts'
 

@@ -1,7 +1,7 @@
 // Checks that somebody may write to the agents on each channel, unless it is used for replies only.
 import { listAccess } from '../../config/channels/access.ts'
 import { channelName } from '../../config/channels/names.ts'
-import type { ChannelConfig, Config } from '../../config/schema.ts'
+import type { ChannelConfig, Config } from '../../config/schema/schema.ts'
 import type { Extensions } from '../../loader/registry.ts'
 import type { Finding } from './finding.ts'
 import { withConfig } from './subject.ts'

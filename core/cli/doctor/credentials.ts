@@ -1,6 +1,6 @@
 // Checks the credentials: texts that can be guessed although they are long, and secrets that are used twice.
 import { resolveCredential } from '../../config/credentials.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { isExposed } from './exposure.ts'
 import type { Finding } from './finding.ts'
 import { withConfig } from './subject.ts'

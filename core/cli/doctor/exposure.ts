@@ -1,5 +1,5 @@
 // Checks who can reach the gateway: without TLS from other machines, and behind a proxy that it does not trust.
-import type { GatewayConfig } from '../../config/schema.ts'
+import type { GatewayConfig } from '../../config/schema/schema.ts'
 import type { Finding } from './finding.ts'
 import { withConfig } from './subject.ts'
 

@@ -1,10 +1,10 @@
 // Asks the configured model servers for their models: an answer shows the address, the credential and the clock.
-import { connectError, connectStatusError } from '../../connect-error.ts'
-import { isAuthError } from '../../auth-error.ts'
+import { connectError, connectStatusError } from '../../kit/connect-error.ts'
+import { isAuthError } from '../../plugin/errors.ts'
 import { firstLineOf } from '../../errors.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { settingsOfProvider } from '../../config/schema/extensions.ts'
-import type { ModelListRequest, Provider } from '../../plugin.ts'
+import type { ModelListRequest, Provider } from '../../plugin/plugin.ts'
 import { limitMs, readDate, type ServerDate } from './gateway/state.ts'
 
 export interface ModelAnswer {

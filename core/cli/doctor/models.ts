@@ -1,9 +1,9 @@
 // Checks the model servers, and that they have the models that the configuration names.
 import { type Agent, createAgents } from '../../agents/agents.ts'
 import { nearest } from '../../config/nearest.ts'
-import type { Config, ModelEntry } from '../../config/schema.ts'
+import type { Config, ModelEntry } from '../../config/schema/schema.ts'
 import { presetSection } from '../../config/schema/hooks.ts'
-import { isTemplate } from '../../config/template.ts'
+import { isTemplate } from '../../config/template/template.ts'
 import { type Finding, type Skipped, splitFix } from './finding.ts'
 import type { ModelAnswer } from './model-servers.ts'
 import { type DoctorOptions, withConfig } from './subject.ts'

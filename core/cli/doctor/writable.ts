@@ -2,7 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createAgents } from '../../agents/agents.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { storeFileOf } from '../../store/store-url.ts'
 import type { Finding } from './finding.ts'
 import { withConfig } from './subject.ts'

@@ -1,5 +1,5 @@
 // Proposes a mapping for an example request, with a cleaned sample of its payload and what the agent would read of it.
-import { compileTemplate } from '../../config/template.ts'
+import { compileTemplate } from '../../config/template/template.ts'
 import { isRecord } from '../../config/walk.ts'
 import { type AuthProposal, proposeAuth, type ProposedAuth } from './curl-auth.ts'
 import { proposeMessage } from './curl-message.ts'

@@ -1,6 +1,6 @@
 // The package.json of a new plugin. The versions are those that this gateway is tested with.
 import { createRequire } from 'node:module'
-import type { Extension } from '../../plugin.ts'
+import type { Extension } from '../../plugin/plugin.ts'
 
 interface OwnPackage {
   version: string

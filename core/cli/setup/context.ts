@@ -1,7 +1,7 @@
 // What the steps of `setup` need: the file to write, the loaded extensions, and what was found on this machine.
 import type { LocalServer } from '../../config/local-servers.ts'
 import type { Extensions } from '../../loader/registry.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 
 export interface SetupContext {
   /** The file to write, absolute. */

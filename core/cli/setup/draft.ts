@@ -3,7 +3,7 @@ import { ConfigError, type ConfigProblem, describeProblem } from '../../config/c
 import { createFirstText, createToken } from '../../config/file/first-run.ts'
 import { readConfigText } from '../../config/file/read.ts'
 import { resolveConfig } from '../../config/resolve.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { isRecord } from '../../config/walk.ts'
 import { findWarnings } from '../../findings.ts'
 import { CommandError } from '../command-error.ts'

@@ -1,6 +1,6 @@
 // The commands that follow a setup, ready to copy.
 import { commandLine } from '../../config/file/locate.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { urlOf } from '../control-client.ts'
 import type { SetupContext } from './context.ts'
 

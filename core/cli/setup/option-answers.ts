@@ -2,7 +2,7 @@
 import { channelName, listChannelNames } from '../../config/channels/names.ts'
 import { suggest } from '../../config/nearest.ts'
 import { isRecord } from '../../config/walk.ts'
-import type { Channel } from '../../plugin.ts'
+import type { Channel } from '../../plugin/plugin.ts'
 import { CommandError } from '../command-error.ts'
 import type { Changes, SetupContext, SetupOptions } from './context.ts'
 import { mergeChanges } from './draft.ts'

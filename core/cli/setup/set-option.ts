@@ -1,6 +1,6 @@
 // The option `--set key=value`: reads a value as the configuration's schema expects it.
 import JSON5 from 'json5'
-import { createConfigSchema } from '../../config/schema.ts'
+import { createConfigSchema } from '../../config/schema/schema.ts'
 import { childSchema } from '../../config/walk.ts'
 import type { JsonSchema } from '../../typebox.ts'
 import { CommandError } from '../command-error.ts'

@@ -1,9 +1,9 @@
 // Connects the accounts of a channel once, as the gateway does, and disconnects them again.
 import { resolveAccounts } from '../../config/accounts.ts'
 import { createRedactor, secretValues } from '../../config/redaction.ts'
-import type { ChannelConfig } from '../../config/schema.ts'
+import type { ChannelConfig } from '../../config/schema/schema.ts'
 import type { Extensions } from '../../loader/registry.ts'
-import type { Channel, ChannelContext, Json } from '../../plugin.ts'
+import type { Channel, ChannelContext, Json } from '../../plugin/plugin.ts'
 import { silent } from './context.ts'
 
 export interface ChannelResult {

@@ -2,7 +2,7 @@
 import { ModelError } from '../../agents/model-error.ts'
 import { createModels } from '../../agents/models.ts'
 import { createTurn } from '../../agents/turn.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Extensions } from '../../loader/registry.ts'
 import { silent } from './context.ts'

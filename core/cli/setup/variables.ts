@@ -1,6 +1,6 @@
 // References to environment variables: `${NAME}` in the file, and the names that secrets usually have.
 import type { JsonSchema } from '../../typebox.ts'
-import type { Channel, Preset } from '../../plugin.ts'
+import type { Channel, Preset } from '../../plugin/plugin.ts'
 
 export const reference = (variable: string): string => `\${${variable}}`
 

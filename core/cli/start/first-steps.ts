@@ -2,7 +2,7 @@
 import { dirname } from 'node:path'
 import { createAgents } from '../../agents/agents.ts'
 import type { FirstConfig } from '../../config/file/first-run.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { parseStoreUrl } from '../../store/store-url.ts'
 
 interface FirstSteps extends FirstConfig {

@@ -1,7 +1,7 @@
 // The log: one JSON line per entry on standard error, or readable text in a terminal; one child logger per component.
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { Redactor } from '../../config/redaction.ts'
-import type { LogConfig } from '../../config/schema.ts'
+import type { LogConfig } from '../../config/schema/schema.ts'
 
 export interface ProcessLog {
   logFor(component: string): Logger

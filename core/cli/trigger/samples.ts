@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
-import type { SampleRequest } from '../../plugin.ts'
+import type { SampleRequest } from '../../plugin/plugin.ts'
 import { CommandError } from '../command-error.ts'
 
 export interface SampleSource {

@@ -1,6 +1,6 @@
 // The command `trigger`: sends a request to a hook as its sender would, signed if the hook requires it.
 import { signRequest, type OutgoingRequest } from '../../hooks/auth/sign-request.ts'
-import { isInputError } from '../../input-error.ts'
+import { isInputError } from '../../plugin/errors.ts'
 import { CommandError } from '../command-error.ts'
 import { createUnreachableError } from '../control-client.ts'
 import { escapeForTerminal } from '../escape-for-terminal.ts'

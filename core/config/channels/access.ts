@@ -1,5 +1,5 @@
 // Who may write to the agents on an account of a channel, and which agent and session a message is for.
-import type { AccountConfig, ChannelConfig, ChannelGroupsConfig } from '../schema.ts'
+import type { AccountConfig, ChannelConfig, ChannelGroupsConfig } from '../schema/schema.ts'
 
 export interface Access extends Required<Pick<AccountConfig, 'allowFrom' | 'dmPolicy' | 'directSession'>> {
   /** Absent: the default agent. */

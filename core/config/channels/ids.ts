@@ -1,7 +1,7 @@
 // The ids of senders and groups that a configuration lists, in the form that the messages of the channel have.
-import type { Channel, JsonSchema } from '../../plugin.ts'
+import type { Channel, JsonSchema } from '../../plugin/plugin.ts'
 import { listProblems } from '../../typebox.ts'
-import type { AccountConfig, Config } from '../schema.ts'
+import type { AccountConfig, Config } from '../schema/schema.ts'
 
 type IdChannel = Pick<Channel<never>, 'sender' | 'group' | 'normalizeId'>
 

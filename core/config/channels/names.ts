@@ -1,5 +1,5 @@
 // The names and aliases of channels: what a request or the configuration may call them.
-import type { Channel } from '../../plugin.ts'
+import type { Channel } from '../../plugin/plugin.ts'
 
 /** The loaded channels, by name. */
 export type NamedChannels = ReadonlyMap<string, Pick<Channel<never>, 'aliases'>>

@@ -1,5 +1,5 @@
 // Merges a section that a command has worked out into the configuration file, and preserves the rest of the file.
-import type { ConfigurableExtensions } from '../schema.ts'
+import type { ConfigurableExtensions } from '../schema/schema.ts'
 import { resolveConfig } from '../resolve.ts'
 import { mergeIntoText } from './edit-text.ts'
 import { type ConfigDocument, readConfigText } from './read.ts'

@@ -4,7 +4,7 @@ import { type Credential, resolveCredential } from '../credentials.ts'
 import { mergeIntoText } from './edit-text.ts'
 import type { ConfigDocument } from './read.ts'
 import { createToken } from './first-run.ts'
-import type { GatewayConfig } from '../schema.ts'
+import type { GatewayConfig } from '../schema/schema.ts'
 import { writePrivateFile } from './write.ts'
 
 /**

@@ -5,7 +5,7 @@ import { ConfigError } from '../config-error.ts'
 import { mergeIntoText } from './edit-text.ts'
 import { type ConfigDocument, readConfigFile, readConfigText } from './read.ts'
 import { resolveConfig } from '../resolve.ts'
-import type { ConfigurableExtensions } from '../schema.ts'
+import type { ConfigurableExtensions } from '../schema/schema.ts'
 import { isRecord } from '../walk.ts'
 import { writePrivateFile } from './write.ts'
 

@@ -1,5 +1,5 @@
 // Checks agents: ids, default agent, models, heartbeats.
-import type { AgentConfig, AgentDefaultsConfig } from '../schema.ts'
+import type { AgentConfig, AgentDefaultsConfig } from '../schema/schema.ts'
 import { heartbeatReplyWarnings, heartbeatRules } from './heartbeat.ts'
 import { modelListRules, modelRules } from './models.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'

@@ -1,6 +1,6 @@
 // Checks references to models: the provider, the list of allowed models, and unique aliases.
 import { nearest } from '../nearest.ts'
-import type { ModelEntry } from '../schema.ts'
+import type { ModelEntry } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 export interface ModelKey {

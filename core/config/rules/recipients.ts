@@ -1,7 +1,7 @@
 // The rule of recipients: a `to` that is written out fits the schema of the channel that is named beside it.
 import { channelName } from '../channels/names.ts'
 import { findRecipientProblem } from '../recipient-problem.ts'
-import { isTemplate } from '../template.ts'
+import { isTemplate } from '../template/template.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 interface Recipient {

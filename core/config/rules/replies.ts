@@ -2,7 +2,7 @@
 import { resolveAccounts } from '../accounts.ts'
 import { channelName } from '../channels/names.ts'
 import { listAccess } from '../channels/access.ts'
-import type { ChannelConfig } from '../schema.ts'
+import type { ChannelConfig } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 /** Where a mapping, a preset or a heartbeat sends its replies. */

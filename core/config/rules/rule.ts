@@ -1,5 +1,5 @@
 // The type of a rule: it checks a configuration that matches the schema, and yields its findings.
-import type { Config, ConfigurableExtensions } from '../schema.ts'
+import type { Config, ConfigurableExtensions } from '../schema/schema.ts'
 import type { Finding } from '../file/secrets.ts'
 
 export interface RuleContext {

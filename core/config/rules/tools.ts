@@ -1,6 +1,6 @@
 // Checks the tool policy: `allow` excludes `alsoAllow`, and providers must be configured.
 import { nearest } from '../nearest.ts'
-import type { ToolPolicyConfig, ToolScope } from '../schema.ts'
+import type { ToolPolicyConfig, ToolScope } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 export function* toolRules({ config }: RuleContext): Iterable<RuleFinding> {

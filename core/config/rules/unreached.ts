@@ -2,7 +2,7 @@
 import { dotted } from '../../typebox.ts'
 import { normalizeHookName } from '../hooks-path.ts'
 import { presetSection } from '../schema/hooks.ts'
-import type { MappingConfig } from '../schema.ts'
+import type { MappingConfig } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
 interface Entry {

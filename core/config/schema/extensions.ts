@@ -1,5 +1,5 @@
 // The config sections whose keys depend on the loaded extensions: `channels`, `tools`, `providers`.
-import type { Channel, Preset, Provider, Toolset } from '../../plugin.ts'
+import type { Channel, Preset, Provider, Toolset } from '../../plugin/plugin.ts'
 import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
 import {

@@ -1,5 +1,5 @@
 // The config section `hooks`: the webhook endpoints, their token, limits, mappings and presets.
-import type { Preset } from '../../plugin.ts'
+import type { Preset } from '../../plugin/plugin.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
 import { Mapping, type PresetConfig, PresetSection } from './mappings.ts'

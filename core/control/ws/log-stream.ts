@@ -1,5 +1,5 @@
 // Streams the log to subscribers, without secrets.
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import { createFeed, type Feed } from '../../store/commits/feed.ts'
 
 export interface LogRecord {

@@ -8,7 +8,7 @@ import { failures, withoutBody } from '../../http/failure.ts'
 import type { Upgrade } from '../../http/listener.ts'
 import { refuseForeignOrigins } from '../../http/cors-origin.ts'
 import { setRouteGroup } from '../../http/route-list.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import {
   type Caller,
   closeCodes,

@@ -9,7 +9,7 @@ import type {
   InboundMessage,
   Log,
   LoginContext,
-} from '../../plugin.ts'
+} from '../../plugin/plugin.ts'
 import { createSupervisor, type Health, supervisedStates } from '../../reconnect.ts'
 
 export interface Account {

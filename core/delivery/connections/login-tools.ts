@@ -1,7 +1,7 @@
 // The tools `<channel>_login`, with which an agent links and unlinks the accounts of channels. Only configured channels
 // have one.
 import { type Extensions, ownSource } from '../../loader/registry.ts'
-import { type Channel, defineTool, type Tool, type Toolset, Type } from '../../plugin.ts'
+import { type Channel, defineTool, type Tool, type Toolset, Type } from '../../plugin/plugin.ts'
 import type { Connections } from './connections.ts'
 import type { Logins } from './login.ts'
 import { drawQrCode } from './qr-code.ts'

@@ -1,6 +1,6 @@
 // Links accounts of channels where a person confirms it in an app, and unlinks them. What is shown is never logged.
 import { describeThrown } from '../../errors.ts'
-import { InputError, type Log, type LoginContext, type LoginStep } from '../../plugin.ts'
+import { InputError, type Log, type LoginContext, type LoginStep } from '../../plugin/plugin.ts'
 import type { Connections } from './connections.ts'
 import type { ConnectionState, Link } from './link.ts'
 

@@ -5,7 +5,7 @@ import { readBody } from '../../http/body.ts'
 import { failures } from '../../http/failure.ts'
 import { type RouteInfo, setRouteGroup } from '../../http/route-list.ts'
 import type { Throttle } from '../../http/throttle.ts'
-import type { Connection, Log, PlatformRequest, PlatformResponse } from '../../plugin.ts'
+import type { Connection, Log, PlatformRequest, PlatformResponse } from '../../plugin/plugin.ts'
 import type { Connections } from './connections.ts'
 import type { Link } from './link.ts'
 

@@ -1,6 +1,6 @@
 // Splits a reply into chunks that fit a channel: at paragraphs, lines or words, and inside a word only if it is too
 // long. Marks that a cut divides, such as a code block, are closed and opened again.
-import type { ChannelLimits, TextRange } from '../../plugin.ts'
+import type { ChannelLimits, TextRange } from '../../plugin/plugin.ts'
 import { formatMarkdown } from './format.ts'
 import { changeMarks, type Mark, type StyledText } from './styled-text.ts'
 import { findCut, type Token } from './find-cut.ts'

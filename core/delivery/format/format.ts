@@ -1,5 +1,5 @@
 // Converts the Markdown of agents into the format of a channel.
-import type { ChannelLimits } from '../../plugin.ts'
+import type { ChannelLimits } from '../../plugin/plugin.ts'
 import { markCodeBlocks } from './code-blocks.ts'
 import { html } from './html.ts'
 import { ranges } from './ranges.ts'

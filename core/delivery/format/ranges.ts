@@ -1,5 +1,5 @@
 // The format `ranges`: a text without marks, and beside it where each style begins and how long it is.
-import type { TextRange } from '../../plugin.ts'
+import type { TextRange } from '../../plugin/plugin.ts'
 import type { Style } from './style.ts'
 import type { Mark } from './styled-text.ts'
 

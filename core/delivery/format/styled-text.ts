@@ -1,7 +1,7 @@
 // Text with marks around parts of it, such as bold or a code block. It can be cut anywhere: each chunk is written with
 // its own opening and closing marks.
 
-import type { TextRange } from '../../plugin.ts'
+import type { TextRange } from '../../plugin/plugin.ts'
 
 /** What is written before and after the marked text. Two marks are the same only if they are one object. */
 export interface Mark {

@@ -1,6 +1,6 @@
 // Decides whether the agent reads a message: by its sender, its group, and whether it mentions the agent.
 import { type Access, findGroup, type GroupConfig } from '../../config/channels/access.ts'
-import type { InboundMessage } from '../../plugin.ts'
+import type { InboundMessage } from '../../plugin/plugin.ts'
 
 /** Why a message is ignored. */
 export type Refusal = 'sender' | 'group' | 'mention'

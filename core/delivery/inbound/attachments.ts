@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
 import { describeError } from '../../errors.ts'
-import type { Attachment, InboundMessage, Log } from '../../plugin.ts'
+import type { Attachment, InboundMessage, Log } from '../../plugin/plugin.ts'
 import { TooLargeError } from '../../kit/read-bytes.ts'
 import { type Downloads, maxAttachmentBytes } from './downloads.ts'
 

@@ -1,5 +1,5 @@
 // Downloads the files of messages: up to a size and a time, and only a few at once in the whole process.
-import type { Attachment } from '../../plugin.ts'
+import type { Attachment } from '../../plugin/plugin.ts'
 import { readBytes } from '../../kit/read-bytes.ts'
 
 export interface Downloads {

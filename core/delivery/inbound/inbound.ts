@@ -2,8 +2,8 @@
 // stored before the platform gets its acknowledgement.
 import { createHash } from 'node:crypto'
 import { type Access, resolveAccess } from '../../config/channels/access.ts'
-import type { Config } from '../../config/schema.ts'
-import { InputError, type ChannelContext, type InboundMessage, type Log } from '../../plugin.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { InputError, type ChannelContext, type InboundMessage, type Log } from '../../plugin/plugin.ts'
 import { agentSessionKey } from '../../sessions/keys.ts'
 import type { RunSpec } from '../../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult, NewRoute, Store } from '../../store/store.ts'

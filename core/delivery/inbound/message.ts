@@ -1,5 +1,5 @@
 // Checks what a channel passes to `receive`, so that a mistake in a plugin is reported where it is made.
-import { InputError, type InboundMessage, type JsonSchema } from '../../plugin.ts'
+import { InputError, type InboundMessage, type JsonSchema } from '../../plugin/plugin.ts'
 import { compileCheck, notBlank, Type } from '../../typebox.ts'
 import { wellFormed } from '../../well-formed.ts'
 

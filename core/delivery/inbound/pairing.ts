@@ -1,7 +1,7 @@
 // Pairing: a sender whom nobody knows gets a code, and may write to the agent once the operator has approved the code.
 import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
-import type { InboundMessage, Json, Log } from '../../plugin.ts'
+import type { InboundMessage, Json, Log } from '../../plugin/plugin.ts'
 import type { AcceptCommand, AcceptResult, NewDelivery, Store } from '../../store/store.ts'
 
 /** An account of a channel. */

@@ -1,6 +1,6 @@
 // Logs messages that the agent does not read, with the ids and the settings with which the operator could change that.
-import type { ChannelConfig } from '../../config/schema.ts'
-import type { InboundMessage, Log } from '../../plugin.ts'
+import type { ChannelConfig } from '../../config/schema/schema.ts'
+import type { InboundMessage, Log } from '../../plugin/plugin.ts'
 import { dotted } from '../../typebox.ts'
 import type { Refusal } from './admission.ts'
 import type { AccountRef } from './pairing.ts'

@@ -1,6 +1,6 @@
 // Records that a message was not delivered although the platform had accepted it.
 import { clip } from '../../kit/text.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import type { NewEvent, Store } from '../../store/store.ts'
 import { parseChunkKey } from './chunk-key.ts'
 import type { CreateFailureEvent } from './failure-event.ts'

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, describeThrown } from '../../errors.ts'
 import { createExtensionLog } from '../../loader/extension-log.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import { createPoller } from '../../store/poller.ts'
 import { catchUp, type Replicas } from '../../store/replicas.ts'
 import { workTopics } from '../../store/commits/work-messages.ts'

@@ -1,5 +1,5 @@
 // Checks what a channel's `send` returned, which may be anything if the plugin is faulty.
-import type { Log, SendResult } from '../../plugin.ts'
+import type { Log, SendResult } from '../../plugin/plugin.ts'
 
 const reasons: ReadonlySet<unknown> = new Set(['permanent', 'auth', 'rate', 'transient'])
 

@@ -1,8 +1,8 @@
 // Sends one chunk or the file of a delivery. If the response was lost, it is sent again only if that cannot duplicate
 // it.
-import { isInputError } from '../../input-error.ts'
+import { isInputError } from '../../plugin/errors.ts'
 import { describeThrown } from '../../errors.ts'
-import type { Channel, Connection, Log, OutboundMessage, SendResult } from '../../plugin.ts'
+import type { Channel, Connection, Log, OutboundMessage, SendResult } from '../../plugin/plugin.ts'
 import type { StoredDelivery } from '../../store/store.ts'
 import { readSendResult } from './read-send-result.ts'
 

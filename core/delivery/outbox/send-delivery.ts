@@ -1,6 +1,6 @@
 // Sends one delivery, chunk by chunk from where it stopped, and returns whether it has ended or when to retry it.
 import { describeThrown } from '../../errors.ts'
-import type { Channel, Log } from '../../plugin.ts'
+import type { Channel, Log } from '../../plugin/plugin.ts'
 import type { DeliveryEnd, DeliveryFile, StoredDelivery } from '../../store/store.ts'
 import { splitIntoChunks } from '../format/chunks.ts'
 import type { Link } from '../connections/connections.ts'

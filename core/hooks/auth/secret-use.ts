@@ -2,7 +2,7 @@
 // secret is stored, never the secret or a digest of it.
 import { describeError } from '../../errors.ts'
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
-import type { Json, Log } from '../../plugin.ts'
+import type { Json, Log } from '../../plugin/plugin.ts'
 import type { Store, Timestamp } from '../../store/store.ts'
 import { secretsOf } from './secret-rotation.ts'
 

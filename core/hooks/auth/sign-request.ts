@@ -1,7 +1,7 @@
 // Signs a request as its sender would, to try a hook with the configured secret. Public keys cannot sign.
 import { hash, randomUUID } from 'node:crypto'
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
-import { InputError } from '../../input-error.ts'
+import { InputError } from '../../plugin/errors.ts'
 import { configuredSigning } from './verify-signature.ts'
 import { type Signing, signings, tokenHeaders } from './service-signatures.ts'
 import { secretsOf } from './secret-rotation.ts'

@@ -1,6 +1,6 @@
 // Accepts the payloads that the job of a preset brings: they take the path of a webhook of that preset.
 import { GatewayError } from '../../errors.ts'
-import { InputError, type Json } from '../../plugin.ts'
+import { InputError, type Json } from '../../plugin/plugin.ts'
 import type { Store } from '../../store/store.ts'
 import { type Dispatch, type IncomingRequest, mappingSource } from '../dispatch.ts'
 import { maxKeyLength, recordedMessage, skipReason } from '../incoming-request.ts'

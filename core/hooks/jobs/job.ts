@@ -1,6 +1,6 @@
 // One job of a preset: of the gateways on one store, only the one that holds its lease runs it.
 import { createExtensionLog } from '../../loader/extension-log.ts'
-import type { ExtensionState, Log, PresetContext, PresetJob } from '../../plugin.ts'
+import type { ExtensionState, Log, PresetContext, PresetJob } from '../../plugin/plugin.ts'
 import type { CreateLease, HeldLease } from '../../store/held-lease.ts'
 import { createSupervisor, type Health, type Supervisor } from '../../reconnect.ts'
 import type { NeededJob } from './needed-jobs.ts'

@@ -1,7 +1,7 @@
 // Runs the jobs of the enabled presets, and applies changes of the configuration.
 import { isDeepStrictEqual } from 'node:util'
-import type { Config } from '../../config/schema.ts'
-import type { Preset } from '../../plugin.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import type { Preset } from '../../plugin/plugin.ts'
 import type { Replicas, Topic } from '../../store/replicas.ts'
 import { Type } from '../../typebox.ts'
 import type { Health } from '../../reconnect.ts'

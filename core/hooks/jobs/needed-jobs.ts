@@ -1,8 +1,8 @@
 // Finds the enabled presets whose settings need a job.
 import { resolvePresetSettings } from '../../config/preset-settings.ts'
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { presetSection } from '../../config/schema/hooks.ts'
-import type { Preset } from '../../plugin.ts'
+import type { Preset } from '../../plugin/plugin.ts'
 
 export interface NeededJob {
   preset: Preset

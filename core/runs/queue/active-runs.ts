@@ -1,7 +1,7 @@
 // The runs that this process works on: starts them, cancels them, renews their leases, and lets them finish at a stop.
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError } from '../../errors.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import type { RunRetry, Store, StoredRun } from '../../store/store.ts'
 import type { Attempt } from '../attempt.ts'
 import { type AttemptResult, Stopped } from '../attempt-result.ts'

@@ -1,5 +1,5 @@
 // Claims queued runs from the store and starts them, up to the limit of concurrent runs.
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import { createPoller } from '../../store/poller.ts'
 import type { Store } from '../../store/store.ts'
 import type { ActiveRuns } from './active-runs.ts'

@@ -1,5 +1,5 @@
 // Stores how runs end and notifies everyone concerned: the log, the heartbeat, the outbox, and callers that wait.
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import type { Events } from '../../sessions/events.ts'
 import { retryUntilStored } from '../../store/retry-until-stored.ts'
 import type { RunEnd, RunRetry, Store, StoredRun } from '../../store/store.ts'

@@ -1,6 +1,6 @@
 // Renews the leases of active runs, and recovers runs whose process has died, at regular intervals.
 import { createOutage } from '../../outage.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import type { Store } from '../../store/store.ts'
 import type { ActiveRuns } from './active-runs.ts'
 import { createErrorResult } from '../attempt-result.ts'

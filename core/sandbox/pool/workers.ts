@@ -1,6 +1,6 @@
 // The workers of a pool: children that serve requests, one on standby, and those that drain before they are replaced.
 import { createOutage } from '../../outage.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import type { Child, ChildResponse } from './child.ts'
 import { createRestartBackoff } from './restart-backoff.ts'
 import type { Spawner } from './spawner.ts'

@@ -2,7 +2,7 @@
 import type { Client, QueryConfig } from 'pg'
 import { describeError, GatewayError } from '../../errors.ts'
 import { createOutage } from '../../outage.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import { type Check, compileCheck, type Static, Type } from '../../typebox.ts'
 import { catchUp, type Replicas } from '../replicas.ts'
 import { describe } from './failure.ts'

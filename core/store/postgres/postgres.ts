@@ -1,6 +1,6 @@
 // The distributed store: a PostgreSQL database that any number of gateways share.
 import { GatewayError } from '../../errors.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import type { Commits } from '../commits/commits.ts'
 import { createFeed } from '../commits/feed.ts'
 import { createFailureLog } from '../failure-log.ts'

@@ -1,6 +1,6 @@
 // The embedded store: an SQLite file that one process owns. A worker thread writes it, with many calls per commit.
 import { GatewayError } from '../../errors.ts'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import type { Commits } from '../commits/commits.ts'
 import { createFeed } from '../commits/feed.ts'
 import { createGroupCommit } from '../group-commit.ts'

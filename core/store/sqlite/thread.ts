@@ -1,7 +1,7 @@
 // Sends groups of calls to the store's thread, and starts another thread when it dies.
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Log } from '../../plugin.ts'
+import type { Log } from '../../plugin/plugin.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { GroupOutcome } from '../group-commit.ts'
 import type { StoreCall } from '../operations.ts'

@@ -1,5 +1,5 @@
 // Records which sessions and runs hold external content, and which effects their tools have had since.
-import type { ToolEffect } from '../../plugin.ts'
+import type { ToolEffect } from '../../plugin/plugin.ts'
 import type { Transaction } from '../transaction.ts'
 
 /** The operations of the store in this file. */

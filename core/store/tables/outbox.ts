@@ -1,5 +1,5 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
-import type { Json } from '../../plugin.ts'
+import type { Json } from '../../plugin/plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { insertEvents, type NewEvent } from './event.ts'
 import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'

@@ -1,5 +1,5 @@
 // The request log: one row for each webhook request, accepted or not.
-import type { Json } from '../../plugin.ts'
+import type { Json } from '../../plugin/plugin.ts'
 import type { RunStatus } from '../run-spec.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { type Condition, type Listing, listPage, mapPage, type Page, type PageRequest } from './page.ts'

@@ -1,5 +1,5 @@
 // Routes: where the messages of a session came from, the newest on each channel.
-import type { Json } from '../../plugin.ts'
+import type { Json } from '../../plugin/plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 
 /** The operations of the store in this file. */

@@ -1,7 +1,7 @@
 // Key-value state of extensions, and rows of the store's own: its secret, and the probe, which checks that writes are
 // committed.
 import { randomBytes } from 'node:crypto'
-import type { Json } from '../../plugin.ts'
+import type { Json } from '../../plugin/plugin.ts'
 import type { Insertion, Row, Transaction } from '../transaction.ts'
 
 /** The operations of the store in this file. */

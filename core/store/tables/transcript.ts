@@ -1,5 +1,5 @@
 // The transcripts of sessions: the messages of their turns, as the model reads them.
-import type { Json } from '../../plugin.ts'
+import type { Json } from '../../plugin/plugin.ts'
 import type { Timestamp, Transaction } from '../transaction.ts'
 import { listPage, mapPage, type Page, type PageRequest } from './page.ts'
 

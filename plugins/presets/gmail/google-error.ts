@@ -1,6 +1,6 @@
 // Makes plain errors of those of Google's libraries, which hold the request with its tokens.
-import { clip } from 'svc-gateway/kit'
-import { AuthError, connectError, resultOfResponse } from 'svc-gateway/plugin'
+import { clip, connectError, resultOfResponse } from 'svc-gateway/kit'
+import { AuthError } from 'svc-gateway/plugin'
 import { type Service, setupHint } from './credentials.ts'
 import { defaultUrls } from './settings.ts'
 

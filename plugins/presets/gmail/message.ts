@@ -1,6 +1,6 @@
 // Reads a message of the Gmail API: its headers, its text without markup, and its labels.
 import type { gmail_v1 } from '@googleapis/gmail'
-import { readHtml } from 'svc-gateway/plugin'
+import { readHtml } from 'svc-gateway/kit'
 import type { Watch } from './settings.ts'
 
 type Part = gmail_v1.Schema$MessagePart

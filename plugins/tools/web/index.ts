@@ -1,5 +1,6 @@
 // A tool that fetches a page from the web and returns its readable text. It connects only to public addresses.
-import { defineTool, defineToolset, InputError, readHtml, type Static, Type } from 'svc-gateway/plugin'
+import { defineTool, defineToolset, InputError, type Static, Type } from 'svc-gateway/plugin'
+import { readHtml } from 'svc-gateway/kit'
 import { type Addresses, createAddresses } from './addresses.ts'
 import { download, type Download, isAllowed, readUrl } from './download.ts'
 

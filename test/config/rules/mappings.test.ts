@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { describeProblem } from '../../../core/config/config-error.ts'
 import { readConfigFile } from '../../../core/config/file/read.ts'
 import { resolveConfig } from '../../../core/config/resolve.ts'
-import { definePreset, Type } from '../../../core/plugin.ts'
+import { definePreset, Type } from '../../../core/plugin/plugin.ts'
 import { extensions, problemsOf, resolveText, warningsOf, write } from '../document.ts'
 
 const hooks = (keys: object) => JSON.stringify({ hooks: keys })

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createRedactor } from '../../../core/config/redaction.ts'
 import { createLogStream, type LogRecord } from '../../../core/control/ws/log-stream.ts'
-import type { Log } from '../../../core/plugin.ts'
+import type { Log } from '../../../core/plugin/plugin.ts'
 
 function openLog(level: string, secrets: readonly string[] = []) {
   const written: unknown[] = []

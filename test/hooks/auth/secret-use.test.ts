@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createSecretUse } from '../../../core/hooks/auth/secret-use.ts'
-import type { Json } from '../../../core/plugin.ts'
+import type { Json } from '../../../core/plugin/plugin.ts'
 import { createTestContext } from '../../contracts/context.ts'
 import { type RunningGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
 

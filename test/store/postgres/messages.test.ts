@@ -1,6 +1,6 @@
 // The messages between gateways on one PostgreSQL database.
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
-import type { Log } from '../../../core/plugin.ts'
+import type { Log } from '../../../core/plugin/plugin.ts'
 import { openStore } from '../../../core/store/open.ts'
 import { openConnection } from '../../../core/store/postgres/database.ts'
 import type { Message } from '../../../core/store/postgres/message-batch.ts'

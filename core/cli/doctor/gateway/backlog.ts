@@ -1,6 +1,6 @@
 // Checks what the running gateway has not finished: runs that are stuck, and deliveries that have failed.
 import { commandLine } from '../../../config/file/locate.ts'
-import { fieldsOf, listOf } from '../../../shapes.ts'
+import { fieldsOf, listOf } from '../../../kit/shapes.ts'
 import type { Finding } from '../finding.ts'
 import type { ReadyConfig } from '../subject.ts'
 import { withGateway } from './running.ts'

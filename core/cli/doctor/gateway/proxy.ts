@@ -1,6 +1,6 @@
 // Checks the newest requests of the running gateway for a proxy whose X-Forwarded-For is ignored.
 import { isIP } from 'node:net'
-import { fieldsOf, listOf, textOf } from '../../../shapes.ts'
+import { fieldsOf, listOf, textOf } from '../../../kit/shapes.ts'
 import { lacksTrustedProxy } from '../exposure.ts'
 import type { RunningGateway } from './state.ts'
 import { withGateway } from './running.ts'

@@ -1,7 +1,7 @@
 // Checks the running gateway: it answers, is ready, and its channels, jobs and toolsets are connected.
 import { commandLine } from '../../../config/file/locate.ts'
 import { readVersion } from '../../../control/version.ts'
-import { fieldsOf, listOf, textOf } from '../../../shapes.ts'
+import { fieldsOf, listOf, textOf } from '../../../kit/shapes.ts'
 import type { Finding, FindingId, Outcome } from '../finding.ts'
 import type { GatewayState, RunningGateway } from './state.ts'
 import type { Subject } from '../subject.ts'

@@ -1,7 +1,7 @@
 // Asks which channels to connect, and for each its settings, who may write, and the recipient; then connects it once.
 import { log, multiselect } from '@clack/prompts'
 import { channelName } from '../../../config/channels/names.ts'
-import type { Channel } from '../../../plugin.ts'
+import type { Channel } from '../../../plugin/plugin.ts'
 import { Type } from '../../../typebox.ts'
 import { CommandError } from '../../command-error.ts'
 import { escapeInLine } from '../../escape-for-terminal.ts'

@@ -2,7 +2,7 @@
 import { autocompleteMultiselect, log } from '@clack/prompts'
 import { HookAuth } from '../../../config/schema/hook-auth.ts'
 import { childSchema, isRecord } from '../../../config/walk.ts'
-import type { Preset } from '../../../plugin.ts'
+import type { Preset } from '../../../plugin/plugin.ts'
 import { CommandError } from '../../command-error.ts'
 import { escapeInLine } from '../../escape-for-terminal.ts'
 import type { Changes } from '../context.ts'

@@ -3,16 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import {
   AuthError,
   type ChannelContext,
-  connectError,
-  connectStatusError,
   defineChannel,
   type OutboundMessage,
-  resultOfError,
-  resultOfResponse,
   type SendResult,
   type Static,
   Type,
 } from 'svc-gateway/plugin'
+import { connectError, connectStatusError, resultOfError, resultOfResponse } from 'svc-gateway/kit'
 
 const Config = Type.Object({
   url: Type.String({ pattern: '^https?://', description: 'Address of the chat server.' }),

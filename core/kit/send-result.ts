@@ -1,22 +1,5 @@
-// The result of an attempt to send a message, and how the answer or the error of an HTTP call becomes one.
-/**
- * The result of one attempt to send.
- * - `sent`: the platform accepted the message; `id` is its id there.
- * - `failed`: the message did certainly not arrive. The gateway does not retry `permanent` and `auth`; it retries
- * `rate` and `transient`, after `retryAfterMs` if given.
- * - `unknown`: the message may have arrived. The gateway retries only as `limits.idempotency` allows.
- * `detail` appears in the log and in the record of the delivery, so it must hold no secrets and no message text.
- * `resultOfResponse` and `resultOfError` classify what `fetch` returns and throws.
- */
-export type SendResult =
-  | { outcome: 'sent'; id?: string | undefined }
-  | {
-      outcome: 'failed'
-      reason: 'permanent' | 'auth' | 'rate' | 'transient'
-      detail: string
-      retryAfterMs?: number | undefined
-    }
-  | { outcome: 'unknown'; detail: string }
+// Turns the answer or the error of an HTTP call into the result of an attempt to send a message.
+import type { SendResult } from '../plugin/channel.ts'
 
 type Unsent = Exclude<SendResult, { outcome: 'sent' }>
 

@@ -6,10 +6,10 @@ import { Buffer } from 'node:buffer'
 import { writeSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { setImmediate } from 'node:timers'
-import { createRequestHandler } from './runner/request-handler.ts'
-import { createFrameReader, type Frame, outcomes, requestKinds, writeFrame } from './ipc-frames.ts'
-import { createPositionFinder } from './runner/stack-positions.ts'
-import { lockDown, type SharedGlobals } from './runner/lockdown.ts'
+import { createRequestHandler } from './request-handler.ts'
+import { createFrameReader, type Frame, outcomes, requestKinds, writeFrame } from '../ipc-frames.ts'
+import { createPositionFinder } from './stack-positions.ts'
+import { lockDown, type SharedGlobals } from './lockdown.ts'
 
 const activeRequestId = Buffer.alloc(4)
 const gateway = new Socket({ fd: 3, readable: true, writable: true })

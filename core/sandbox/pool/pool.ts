@@ -1,12 +1,12 @@
 // The pool of child processes that run transforms: admits requests, and hands each to the least busy worker.
-import type { Log } from '../plugin.ts'
-import type { Child, ChildResponse } from './pool/child.ts'
-import type { ChildLimits } from './pool/limits.ts'
-import { createModules, type ModuleSource } from './pool/modules.ts'
-import { createProber, type Probe } from './pool/prober.ts'
-import { createSpawner } from './pool/spawner.ts'
-import { createWorkers } from './pool/workers.ts'
-import { TransformError } from './transform-error.ts'
+import type { Log } from '../../plugin/plugin.ts'
+import type { Child, ChildResponse } from './child.ts'
+import type { ChildLimits } from './limits.ts'
+import { createModules, type ModuleSource } from './modules.ts'
+import { createProber, type Probe } from './prober.ts'
+import { createSpawner } from './spawner.ts'
+import { createWorkers } from './workers.ts'
+import { TransformError } from '../transform-error.ts'
 
 export interface PoolOptions extends ChildLimits {
   /** Workers that serve at the same time; one more is on standby. */

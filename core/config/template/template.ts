@@ -1,9 +1,9 @@
 // Compiles and renders templates such as `Mail from {{ messages[0].from }}`. They look values up and run no code.
-import { GatewayError } from '../errors.ts'
-import { compileExpression, type Expression, type TemplateScope } from './template/expression.ts'
-import { isEmpty, toText } from './template/values.ts'
+import { GatewayError } from '../../errors.ts'
+import { compileExpression, type Expression, type TemplateScope } from './expression.ts'
+import { isEmpty, toText } from './values.ts'
 
-export { compilePath, type Expression, type TemplateScope } from './template/expression.ts'
+export { compilePath, type Expression, type TemplateScope } from './expression.ts'
 
 /** Throws `invalid_request` if the text becomes too large. */
 export type Template = (scope: TemplateScope) => string

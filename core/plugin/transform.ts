@@ -1,7 +1,7 @@
 // The input and the result of a transform: part of the contract, which re-exports these types.
-import type { ActionOverrides } from './action.ts'
+import type { ActionOverrides } from '../action.ts'
 
-export type { ActionOverrides } from './action.ts'
+export type { ActionOverrides } from '../action.ts'
 
 /** The argument of a transform: frozen copies, without credentials, cookies and signatures. */
 export interface TransformInput<Payload = unknown> {

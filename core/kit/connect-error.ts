@@ -1,5 +1,5 @@
 // Says in one sentence why a service could not be reached, and what to check, for whoever set up the channel.
-import { isAuthError } from './auth-error.ts'
+import { isAuthError } from '../plugin/errors.ts'
 import { codesOf } from './send-result.ts'
 
 /** What `connect` was talking to. */

@@ -1,0 +1,26 @@
+// Checks what the schema of a single key cannot express, such as the relation between keys.
+import { agentRules } from './agents.ts'
+import { channelRules } from './channels.ts'
+import { gatewayRules } from './gateway.ts'
+import { hookRules } from './hooks.ts'
+import { mappingRules } from './mappings.ts'
+import { presetRules } from './presets.ts'
+import { providerRules } from './providers.ts'
+import type { Rule, RuleContext, RuleFinding } from './rule.ts'
+import { toolRules } from './tools.ts'
+
+export type { RuleContext, RuleFinding } from './rule.ts'
+
+const rules: readonly Rule[] = [
+  gatewayRules,
+  hookRules,
+  mappingRules,
+  presetRules,
+  agentRules,
+  providerRules,
+  channelRules,
+  toolRules,
+]
+
+/** All findings of the rules: errors and warnings. */
+export const checkRules = (context: RuleContext): RuleFinding[] => rules.flatMap((rule) => Array.from(rule(context)))

@@ -1,0 +1,40 @@
+// The schema of the configuration: all keys with descriptions, defaults and secret marks.
+import { type Static, Type } from '../../typebox.ts'
+import { AgentsSection } from './agents.ts'
+import { LogSection, PluginsSection, SessionSection, StorageSection } from './basics.ts'
+import { GatewaySection } from './gateway.ts'
+import { hooksSection } from './hooks.ts'
+import { channelsSection, type ConfigurableExtensions, providersSection, toolsSection } from './extensions.ts'
+
+export type { AgentConfig, AgentDefaultsConfig, AgentsConfig, HeartbeatConfig, ModelEntry } from './agents.ts'
+export type { LogConfig, SessionConfig, StorageConfig } from './basics.ts'
+export type { GatewayConfig } from './gateway.ts'
+export type { HooksConfig } from './hooks.ts'
+export type { MappingConfig, PresetConfig } from './mappings.ts'
+export type { AccountConfig, ChannelConfig, ConfigurableExtensions, ProviderConfig, ToolsConfig } from './extensions.ts'
+export type { ChannelGroupsConfig, ToolLists, ToolPolicyConfig, ToolScope } from './tool-policy.ts'
+
+/**
+ * Creates the schema for the loaded extensions. Keys with a default are required, because defaults are filled in before
+ * the check. The keys of a section of `providers` depend on its `kind` in `document`.
+ */
+export function createConfigSchema(extensions: ConfigurableExtensions, document: { providers?: unknown } = {}) {
+  return Type.Object(
+    {
+      gateway: GatewaySection,
+      hooks: hooksSection(extensions.presets),
+      agents: AgentsSection,
+      tools: toolsSection(extensions.toolsets),
+      session: SessionSection,
+      providers: providersSection(extensions.providers, document.providers),
+      channels: channelsSection(extensions.channels),
+      plugins: PluginsSection,
+      storage: StorageSection,
+      log: LogSection,
+    },
+    { additionalProperties: false },
+  )
+}
+
+/** A checked configuration with defaults and resolved secrets. */
+export type Config = Static<ReturnType<typeof createConfigSchema>>

@@ -1,0 +1,257 @@
+// The contract of a channel: it receives messages from a platform and sends the replies.
+import type { ExtensionContext, Json } from './context.ts'
+import type { JsonSchema } from '../typebox.ts'
+
+/** A message that somebody wrote on a channel. */
+export interface InboundMessage {
+  /** The platform's id of the message. A second message with the same id is ignored as a duplicate. */
+  id: string
+  /**
+   * The sender: `allowFrom` contains `id` or one of `otherIds`, other ids of the same person that nobody else can have;
+   * `name`, a display name, is shown to the agent.
+   */
+  from: { id: string; otherIds?: readonly string[] | undefined; name?: string | undefined }
+  /** The recipient of a reply: `send` gets it as `to`. */
+  to: string
+  /** May be blank if the message has attachments. */
+  text: string
+  threadId?: string | undefined
+  /**
+   * Set it if several people read the conversation: `channel` for an open room of a team, `group` for any other. Such a
+   * conversation has its own session and its own tool policy. Absent: a direct message.
+   */
+  group?: 'group' | 'channel' | undefined
+  /**
+   * Whether a message in a group mentions the account or replies to one of its messages. By default the agent reads
+   * only those. Remove the mention from `text`. Leave it out if the platform does not tell: a text that begins with the
+   * name of the agent (`@helper …`, `helper: …`) then counts as a mention.
+   */
+  mentioned?: boolean | undefined
+  attachments?: readonly Attachment[] | undefined
+  /** What the channel needs for a reply, such as a service URL; `send` gets it back as `route`. */
+  route?: Json | undefined
+}
+
+/** The bytes of a download: the answer of `fetch`, or whatever yields them in chunks, such as a stream of Node. */
+export type ByteSource = Response | AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+
+/** A file that came with a message. The gateway tells the agent its name, type and size, and stores it. */
+export interface Attachment {
+  /** File name as the sender chose it; the gateway makes it safe. */
+  name: string
+  /** Media type, such as `image/png`. */
+  type: string
+  /** In bytes, if the platform says it. */
+  size?: number | undefined
+  /**
+   * Starts the download: returns the answer of `fetch`, or the bytes in chunks as they arrive. Do not read them whole:
+   * the gateway counts them, whatever `size` says, and ends a download that is too large or takes too long. Called at
+   * most once, before `receive` resolves, and only for senders that may write to the agent. If it fails, the prompt
+   * only mentions the file.
+   */
+  read?(signal: AbortSignal): Promise<ByteSource>
+}
+
+/** One message to send: a text that fits `limits`, or a file. */
+export interface OutboundMessage {
+  /** The same for every attempt to send this message. Pass it on if the platform accepts idempotency keys. */
+  key: string
+  to: string
+  /** In the format of `limits.format`. With `file`, the caption, which may be empty. */
+  text: string
+  /** The styles of parts of the text, if `limits.format` is `ranges`. They may overlap. */
+  ranges?: readonly TextRange[]
+  threadId?: string
+  route?: Json
+  /** Only if `limits.maxFileBytes` is set. */
+  file?: { name: string; type: string; data: Uint8Array }
+}
+
+/** A part of a text that is shown in a style. `start` and `length` count UTF-16 code units. */
+export interface TextRange {
+  style: 'bold' | 'italic' | 'strike' | 'code'
+  start: number
+  length: number
+}
+
+/**
+ * The result of one attempt to send.
+ * - `sent`: the platform accepted the message; `id` is its id there.
+ * - `failed`: the message did certainly not arrive. The gateway does not retry `permanent` and `auth`; it retries
+ * `rate` and `transient`, after `retryAfterMs` if given.
+ * - `unknown`: the message may have arrived. The gateway retries only as `limits.idempotency` allows.
+ * `detail` appears in the log and in the record of the delivery, so it must hold no secrets and no message text.
+ * `resultOfResponse` and `resultOfError` classify what `fetch` returns and throws.
+ */
+export type SendResult =
+  | { outcome: 'sent'; id?: string | undefined }
+  | {
+      outcome: 'failed'
+      reason: 'permanent' | 'auth' | 'rate' | 'transient'
+      detail: string
+      retryAfterMs?: number | undefined
+    }
+  | { outcome: 'unknown'; detail: string }
+
+/** How texts look on the platform, how long a message may be, and what to do when its result is unknown. */
+export interface ChannelLimits {
+  /** Longest text of one message, in `unit`. Longer replies are split into several messages. */
+  maxText: number
+  /** What `maxText` counts. Default: `utf16`, the length of a JavaScript string. */
+  unit?: 'utf16' | 'codepoints' | 'bytes'
+  /**
+   * The format of `text` in `send`. Agents write Markdown; the gateway converts it.
+   * - `markdown`: unchanged.
+   * - `html`: only the tags `b i s u code pre a blockquote`, with escaped text.
+   * - `whatsapp`: `*bold*`, `_italic_`, `~strike~`, and code in backticks.
+   * - `plain`: without marks; links are followed by their address.
+   * - `ranges`: as `plain`, with `ranges` beside the text, which say what is bold, code and so on.
+   * Default: `markdown`.
+   */
+  format?: 'markdown' | 'html' | 'whatsapp' | 'plain' | 'ranges'
+  /**
+   * Whether a message with an unknown result may be sent again.
+   * - `native`: yes, the platform drops a second message with the same `key`.
+   * - `reconcile`: if `Connection.reconcile` finds that it did not arrive.
+   * - `none`: no, the delivery ends as `unknown`.
+   */
+  idempotency: 'native' | 'reconcile' | 'none'
+  /** Largest file that `send` accepts, in bytes. Absent: the channel sends no files. */
+  maxFileBytes?: number
+}
+
+/** The context of one connection. */
+export interface ChannelContext extends ExtensionContext {
+  /** The id of the account in `channels.<name>.accounts`, or `default`. */
+  accountId: string
+  /**
+   * Hands a message to the gateway. The message is on disk when the promise resolves; confirm it to the platform only
+   * then. `ignored`: the sender may not write to the agent, a message in a group does not mention it, or there is
+   * neither text nor attachment. Rejects if the message cannot be stored; call it again later.
+   */
+  receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
+  /**
+   * Reports a lost connection. The gateway logs the reason, calls `close` and then `connect` again. With an `AuthError`
+   * it does not connect again until somebody logs in or the configuration changes.
+   * @param reason a sentence, or the error that ended the connection
+   */
+  lost(reason: unknown): void
+  /**
+   * Reports that a message which the platform had accepted was not delivered after all. The delivery then counts as
+   * failed, and an event tells the main session. Resolves when this is on disk; rejects if it cannot be stored: report
+   * it again later. A second report of a message changes nothing, and an unknown `key` is ignored.
+   * @param key that of the `OutboundMessage`; let the platform keep it with the message, if it can
+   * @param detail as in `SendResult`
+   */
+  undelivered(key: string, detail: string): Promise<void>
+}
+
+/** One connected account of a channel. */
+export interface Connection {
+  send(message: OutboundMessage): Promise<SendResult>
+  /** Ends the connection. Resolves when it holds no resources any more. */
+  close(): Promise<void>
+  /**
+   * Shows or hides that the agent is typing. The gateway calls it while a run answers a message, at most every four
+   * seconds, and ignores errors. `route` is that of the message.
+   */
+  typing?(to: string, on: boolean, route?: Json): Promise<void>
+  /**
+   * Asks the platform about the message with this `key`; required if `limits.idempotency` is `reconcile`. Return
+   * `unknown` if the platform cannot tell. Reject if it cannot be reached at the moment: the gateway asks again later.
+   */
+  reconcile?(key: string, to: string, threadId?: string): Promise<'sent' | 'absent' | 'unknown'>
+  /**
+   * Answers a request of the platform to `/channels/<name>`, or to `/channels/<name>/<account>` if several accounts are
+   * configured. The gateway checks no credential: verify the platform's signature before anything else.
+   */
+  handle?(request: PlatformRequest): Promise<PlatformResponse>
+}
+
+/** An HTTP request of the platform. */
+export interface PlatformRequest {
+  method: 'GET' | 'POST'
+  /** By name in lower case. */
+  headers: Readonly<Record<string, string | undefined>>
+  query: Readonly<Record<string, string>>
+  /** The bytes as they came, for the signature; at most 1 MiB. */
+  body: Uint8Array
+}
+
+/** The answer to a request of the platform. */
+export interface PlatformResponse {
+  status: number
+  /** A text is sent as `text/plain`, anything else as JSON. */
+  body?: string | Json | undefined
+}
+
+/** A step of a login, shown to the person who logs in. */
+export type LoginStep =
+  /** The content of a QR code, to scan with the platform's app. A new step replaces it. */
+  | { qr: string }
+  /** A code to type into the platform's app. */
+  | { code: string }
+
+/** A messaging channel. Its name is a value of `channel` in requests, and its settings are in `channels.<name>`. */
+export interface Channel<Config = unknown> {
+  readonly kind: 'channel'
+  /** Lower-case letters, digits and dashes. */
+  name: string
+  /** Other names for it, which work wherever its name does. */
+  aliases?: readonly string[]
+  description: string
+  /**
+   * Schema of the settings of one account. Mark secrets with `Type.String({ secret: true })`. Mark paths with
+   * `path: true`: they are resolved from the configuration directory, so `connect` gets absolute paths.
+   */
+  config: JsonSchema
+  /**
+   * Schema of a recipient, with a `description` that says what one looks like. The gateway refuses a `to` that does not
+   * fit, in requests and in the configuration, and shows the description in the OpenAPI document.
+   */
+  target: JsonSchema
+  /**
+   * Schemas of the ids of senders (`from.id` of a message) and of groups (`to` of a message in a group). `check` warns
+   * about an id in `allowFrom` or `groups` that does not fit, and shows the `description`, which completes the sentence
+   * "use …". Absent: any text is an id.
+   */
+  sender?: JsonSchema
+  group?: JsonSchema
+  /**
+   * Rewrites the id of a sender or a group, as people write it in the configuration, to the form that messages have:
+   * `+1 (555) 111-2222` to `+15551112222`. Returns any other text as it is. Upper and lower case need no rewriting.
+   */
+  normalizeId?(id: string): string
+  limits: ChannelLimits
+  /**
+   * The npm packages that an account with these settings imports and that the channel does not bring itself, with the
+   * versions that it was tested with: `() => ({ grammy: '1.46.0' })`. A package without a version is not needed. If one
+   * is missing, `check` and the start say which command installs it, and the account is not connected.
+   */
+  packages?(config: Config): Readonly<Record<string, string | undefined>>
+  /**
+   * Connects one account. Import the platform's library here, so that an unused channel costs nothing. Throw an
+   * `AuthError` if the platform refuses the credentials: the gateway then stops retrying. It retries after any other
+   * error.
+   */
+  connect(config: Config, context: ChannelContext): Promise<Connection>
+  /**
+   * Links an account, for platforms where a person confirms it in an app. Yields what to show, and returns when the
+   * account is linked, with what `connect` needs kept in `context.state`. The account is not connected meanwhile. The
+   * gateway offers it as the tool `<name>_login` and as `svc-gateway channels login <name>`.
+   */
+  login?(config: Config, context: LoginContext): AsyncIterable<LoginStep>
+  /** Unlinks the account and deletes what `login` has stored. The account is connected meanwhile if it can be. */
+  logout?(config: Config, context: LoginContext): Promise<void>
+}
+
+/** The context of a login. `signal` aborts when the person gives up or the time is over. */
+export interface LoginContext extends ExtensionContext {
+  accountId: string
+}
+
+/** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */
+export const defineChannel = <Config>(channel: Omit<Channel<Config>, 'kind'>): Channel<Config> => ({
+  kind: 'channel',
+  ...channel,
+})

@@ -1,0 +1,27 @@
+// The errors that an extension throws to say whose fault it is. The gateway recognizes them by a brand, since a plugin
+// may bring its own copy of the contract, with classes of its own.
+
+const authBrand = Symbol.for('svc-gateway.AuthError')
+const inputBrand = Symbol.for('svc-gateway.InputError')
+
+/**
+ * Throw it when a platform refuses the credentials, so that trying again does not help. The message appears in the log
+ * and in the state of the channel, so it must hold no secrets.
+ */
+export class AuthError extends Error {
+  override readonly name = 'AuthError'
+  readonly [authBrand] = true
+}
+
+export const isAuthError = (error: unknown): error is AuthError => error instanceof Error && authBrand in error
+
+/**
+ * Throw it when the caller's input is at fault: the message reaches the caller with status 400. The message of any
+ * other error does not.
+ */
+export class InputError extends Error {
+  override readonly name = 'InputError'
+  readonly [inputBrand] = true
+}
+
+export const isInputError = (error: unknown): error is InputError => error instanceof Error && inputBrand in error

@@ -1,0 +1,94 @@
+// The contract of a toolset: functions that agents and HTTP clients can call.
+import type { ExtensionContext } from './context.ts'
+import type { JsonSchema } from '../typebox.ts'
+import type { ToolApi, ToolEffect } from './tool-api.ts'
+
+/** The context of one tool call, with the tool API of the gateway. */
+export interface ToolContext extends ExtensionContext, ToolApi {
+  agentId: string
+  sessionKey: string
+  /** An agent in a turn, or a client over HTTP. */
+  caller: 'agent' | 'http'
+  /** The run that calls, if `caller` is `agent`. */
+  runId?: string
+  /** Channel and account of the message that the run answers, or that the client names in headers. */
+  channel?: string | undefined
+  accountId?: string | undefined
+}
+
+/** A function that agents and HTTP clients can call. */
+export interface Tool<Args = never> {
+  /** snake_case, unique in the gateway. */
+  name: string
+  /** Group name for policies, without the prefix `group:`. */
+  group?: string
+  /**
+   * `true`: the tool is available only where a policy list names the tool, its group or its toolset. `*` does not count
+   * as a name.
+   */
+  optIn?: boolean
+  /** For the model: what the tool does and when to use it. */
+  description: string
+  /** Schema of the arguments, an object. Arguments are checked before `execute` is called. */
+  args: JsonSchema
+  /**
+   * What a call does, or a function that returns it for one call. `[]`: neither. Absent: both.
+   * An agent whose session holds external content may use one of the two effects, so a tool with both is withheld from
+   * it.
+   */
+  effects?:
+    | readonly ToolEffect[]
+    | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
+  /**
+   * Returns a JSON value, or a promise of one. It must end when `context.signal` aborts; its result is then ignored.
+   * Throw `InputError` if the arguments are at fault.
+   */
+  execute(args: Args, context: ToolContext): unknown
+}
+
+/** The context of an open toolset. */
+export interface ToolsetContext extends ExtensionContext {
+  /**
+   * Offers tools that come and go, for example with a connection. You may call it at any time: each call replaces the
+   * tools of the call before. A tool that is faulty, or whose name is in use, is left out with a warning in the log.
+   */
+  offer(tools: readonly Tool[]): void
+}
+
+/** A set of tools with shared settings. Give `tools`, or `open` if the tools need settings or a connection. */
+export interface Toolset<Config = unknown> {
+  readonly kind: 'toolset'
+  name: string
+  description: string
+  /** Schema of the config section `tools.<name>`. Absent: the toolset has no settings. */
+  config?: JsonSchema
+  tools?: readonly Tool[]
+  /**
+   * The tools that `open` may return or offer, by name or by a name with `*`. It must not open anything. With it, the
+   * gateway can warn about names in a policy that match no tool.
+   */
+  expected?(config: Config): readonly Pick<Tool, 'name' | 'group'>[]
+  /**
+   * Opens the toolset. The gateway waits for it at startup, so a slow connection belongs in the background: return an
+   * empty list, and call `offer` once the tools are known.
+   */
+  open?(config: Config, context: ToolsetContext): Promise<OpenedToolset>
+}
+
+/** An open toolset. */
+export interface OpenedToolset {
+  tools: readonly Tool[]
+  close(): Promise<void>
+}
+
+/**
+ * Declares a toolset.
+ * @example export default defineToolset({ name: 'dice', description: 'Rolls dice.', tools: [roll] })
+ */
+export const defineToolset = <Config>(toolset: Omit<Toolset<Config>, 'kind'>): Toolset<Config> => ({
+  kind: 'toolset',
+  ...toolset,
+})
+
+/** Declares one tool of a toolset. Type its arguments by hand or with `Static<typeof Args>`. */
+export const defineTool = <Args>(tool: Tool<Args>): Tool => tool
