@@ -1,5 +1,6 @@
 // Extracts the readable text of an HTML page in one pass: without markup and scripts, links with their targets.
 
+/** What a person reads of a page. */
 export interface Readable {
   title?: string
   text: string
@@ -37,6 +38,11 @@ const headings: Readonly<Record<string, string>> = {
   li: '- ',
 }
 
+/**
+ * Reads the text of an HTML page: headings, lists, tables and links in plain lines, without scripts and hidden parts. The
+ * time grows linearly with the page.
+ * @param base the address of the page, from which relative links are resolved
+ */
 export function readHtml(html: string, base: string): Readable {
   const title = titleOf(html)
   const page = createPage(base)

@@ -13,6 +13,7 @@ export class AuthError extends Error {
   readonly [authBrand] = true
 }
 
+/** Whether the error is an `AuthError`, of whatever copy of the contract. */
 export const isAuthError = (error: unknown): error is AuthError => error instanceof Error && authBrand in error
 
 /**
@@ -24,4 +25,5 @@ export class InputError extends Error {
   readonly [inputBrand] = true
 }
 
+/** Whether the error is an `InputError`, of whatever copy of the contract. */
 export const isInputError = (error: unknown): error is InputError => error instanceof Error && inputBrand in error
