@@ -39,8 +39,8 @@ const headings: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads the text of an HTML page: headings, lists, tables and links in plain lines, without scripts and hidden parts. The
- * time grows linearly with the page.
+ * Reads the text of an HTML page: headings, lists, tables and links in plain lines, without scripts and hidden parts.
+ * The time grows linearly with the page.
  * @param base the address of the page, from which relative links are resolved
  */
 export function readHtml(html: string, base: string): Readable {

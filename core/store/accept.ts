@@ -1,6 +1,6 @@
 // Accepts requests: their log entries, idempotency keys, events, runs, deliveries and routes, each request as a whole.
 import type { Json } from '../plugin/plugin.ts'
-import type { Insertion, Row, Timestamp, Transaction } from './transaction.ts'
+import { type Insertion, lastOfEach, type Row, type Timestamp, type Transaction } from './transaction.ts'
 import { eventInsertion, type NewEvent, toEventRows } from './tables/event.ts'
 import { settleAll } from './settle-all.ts'
 import { claimKeys, claimLatestKey, type IdempotencyKey, type Replay, replayReply } from './tables/idempotency.ts'
@@ -105,10 +105,4 @@ function addRows(command: AcceptCommand, add: (insertion: Insertion, row: Row) =
   }
   for (const delivery of deliveries) add(deliveryInsertion, toDeliveryRow(delivery, at))
   if (state) add(stateInsertion, toStateRow(state.owner, state.key, state.value))
-}
-
-/** One statement cannot update a row twice: of the rows with the same key, the last one counts. */
-function lastOfEach(rows: readonly Row[], { keyColumns }: Insertion): readonly Row[] {
-  if (keyColumns === undefined || rows.length === 1) return rows
-  return [...new Map(rows.map((row) => [JSON.stringify(row.slice(0, keyColumns)), row])).values()]
 }

@@ -22,6 +22,11 @@ export interface Insertion {
   keyColumns?: number
   /** The columns that RETURNING returns. */
   returning?: string
+  /**
+   * True: a database that several gateways share inserts the rows of the whole transaction at its end, in the order of
+   * their keys, so that two transactions that write the same rows never wait for each other.
+   */
+  atEnd?: boolean
 }
 
 export type Row = readonly Value[]
@@ -43,4 +48,10 @@ export interface Transaction {
   getSpace(): Space | Promise<Space>
   /** Returns up to this many free bytes to the disk, rounded up. */
   reclaimSpace(bytes: number): void | Promise<void>
+}
+
+/** One statement cannot update a row twice: of the rows with the same key, the last one counts. */
+export function lastOfEach(rows: readonly Row[], { keyColumns }: Insertion): readonly Row[] {
+  if (keyColumns === undefined || rows.length === 1) return rows
+  return [...new Map(rows.map((row) => [JSON.stringify(row.slice(0, keyColumns)), row])).values()]
 }

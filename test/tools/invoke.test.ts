@@ -138,7 +138,7 @@ describe('a tool call', () => {
 
   it('returns the message of an InputError, also of another copy of the contract', async () => {
     // The query makes it a module of its own, as in a plugin that brings its own copy of the contract.
-    const path = '../../core/plugin/input-error.ts?copy'
+    const path = '../../core/plugin/errors.ts?copy'
     const copy = (await import(path)) as { InputError: typeof InputError }
     expect(copy.InputError).not.toBe(InputError)
     for (const Thrown of [InputError, copy.InputError]) {

@@ -15,7 +15,7 @@ export async function assertUsable(tx: Transaction, storeId: number): Promise<vo
   )
 }
 
-/** The number 0 belongs to the lock that every write takes. */
+/** The number 0 belongs to the lock that all writes share. */
 const sharedCopyLockSql = 'SELECT pg_try_advisory_xact_lock_shared(?, 1) AS "isFree"'
 const copyLockSql = 'SELECT pg_try_advisory_lock(?, 1) AS "isFree"'
 const writeLockSql = 'SELECT pg_advisory_lock(?, 0)'

@@ -1,4 +1,5 @@
 // Performs groups of calls on the PostgreSQL database: each group in one transaction.
+import type { AcceptCommand } from '../accept.ts'
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
 import { isWrite, type OperationName, perform, type StoreCall } from '../operations.ts'
 import type { Transaction } from '../transaction.ts'
@@ -9,8 +10,9 @@ import { isConflict, isUnavailable, toFailure } from './failure.ts'
 import type { PostgresTransaction } from './transaction.ts'
 
 /**
- * Writes that several gateways may do at the same time. They take new rows and a few known ones. All other writes are
- * done one group at a time over all gateways, as in an embedded store: that makes claims and limits exact.
+ * Writes that several gateways may do at the same time, also while one of them claims. They take new rows and a few
+ * known ones. All other writes are done one group at a time over all gateways, as in an embedded store: that makes
+ * claims and limits exact.
  */
 const concurrentWrites: ReadonlySet<OperationName> = new Set([
   'accept',
@@ -33,20 +35,27 @@ const maxTries = 3
 export function createGroups(database: Pick<Database, 'transact'>, storeId: number) {
   const performIn: Record<Lane, (tx: PostgresTransaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
     reads: performTogether,
-    work: performInOrder,
-    accepts: async (tx, calls) => {
-      const rows = [...new Set(calls.flatMap(rowsOf))]
-      const locked = rows.length > 0 && lockRows(tx, { storeId, rows })
-      const [, results] = await settleAll([locked, performAccepts(tx, calls)])
-      return results
-    },
+    work: (tx, calls) => withLocks(tx, calls, performInOrder),
+    accepts: (tx, calls) => withLocks(tx, calls, performAccepts),
   }
   const begin: Record<Lane, string> = {
     // Operations may read in several statements, which must agree with each other.
     reads: 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY',
-    // Two numbers and one number are different kinds of locks.
-    work: `BEGIN; SELECT pg_advisory_xact_lock(${storeId}, 0)`,
+    // Two numbers and one number are different kinds of locks. Number 0 keeps away copies, number 2 other groups.
+    work: `BEGIN; SELECT pg_advisory_xact_lock_shared(${storeId}, 0); SELECT pg_advisory_xact_lock(${storeId}, 2)`,
     accepts: `BEGIN; SELECT pg_advisory_xact_lock_shared(${storeId}, 0)`,
+  }
+
+  /** The locks and the first statements are sent together. */
+  async function withLocks(
+    tx: PostgresTransaction,
+    calls: readonly StoreCall[],
+    performAll: (tx: PostgresTransaction, calls: readonly StoreCall[]) => Promise<unknown[]>,
+  ): Promise<unknown[]> {
+    const rows = [...new Set(calls.flatMap(rowsOf))]
+    const locked = rows.length > 0 && tx.all(rowLocksSql, storeId, JSON.stringify(rows))
+    const [, results] = await settleAll([locked, performAll(tx, calls)])
+    return results
   }
 
   async function performGroup(lane: Lane, calls: readonly StoreCall[]): Promise<unknown[]> {
@@ -92,14 +101,35 @@ const performTogether = (tx: Transaction, calls: readonly StoreCall[]): Promise<
   settleAll(calls.map((call) => perform(tx, call)))
 
 /**
- * The rows that a call may write although another call may write them, too. They are locked in the order of their
- * hashes before anything is written, so that two groups never wait for each other.
+ * The rows that a call may write although another gateway, or the other kind of writes, may write them, too. They are
+ * locked in the order of their hashes before anything is written, so that two groups never wait for each other. Runs of
+ * a session are accepted in turn, so that the order of their numbers is the order in which they can be claimed.
  */
-function rowsOf(call: StoreCall): string[] {
-  if (call[0] === 'acquireLease' || call[0] === 'releaseLease') return [`lease ${call[1][0]}`]
-  if (call[0] === 'probe') return ['probe']
-  if (call[0] !== 'accept') return []
-  const { idempotency, runs = [], route, state, firing } = call[1][0]
+function rowsOf([name, args]: StoreCall): string[] {
+  switch (name) {
+    case 'accept':
+      return rowsOfAccept(args[0])
+    case 'acquireLease':
+    case 'releaseLease':
+      return [`lease ${args[0]}`]
+    case 'renewRun':
+    case 'releaseRun':
+    case 'endRun':
+      return [`run ${args[0].id}`]
+    case 'setState':
+    case 'deleteState':
+      return [`state ${args[0]} ${args[1]}`]
+    case 'removeSchedule':
+    case 'moveSchedule':
+      return [`schedule ${args[0]}`]
+    case 'probe':
+      return ['probe']
+    default:
+      return []
+  }
+}
+
+function rowsOfAccept({ idempotency, runs = [], route, state, firing }: AcceptCommand): string[] {
   const rows = runs.filter((run) => !run.unnamedSession).map(({ sessionKey }) => `session ${sessionKey}`)
   if (route) rows.push(`session ${route.sessionKey}`)
   if (idempotency) rows.push(`key ${idempotency.scope} ${idempotency.key}`)
@@ -112,6 +142,3 @@ const rowLocksSql = `
   SELECT pg_advisory_xact_lock(hash) FROM (
     SELECT DISTINCT hashtextextended(name, ?) AS hash FROM json_array_elements_text(?::json) AS names (name)
     ORDER BY hash) AS hashes`
-
-const lockRows = (tx: Transaction, { storeId, rows }: { storeId: number; rows: readonly string[] }): unknown =>
-  tx.all(rowLocksSql, storeId, JSON.stringify(rows))

@@ -1,6 +1,7 @@
 // A transaction on a PostgreSQL connection: translates placeholders, and has each statement prepared once.
 import type { ClientBase, QueryResult } from 'pg'
-import type { Insertion, Row, Transaction, Value } from '../transaction.ts'
+import { settleAll } from '../settle-all.ts'
+import { type Insertion, lastOfEach, type Row, type Transaction, type Value } from '../transaction.ts'
 
 export interface PostgresTransaction extends Transaction {
   /** Commits. It may be called while statements are under way, which saves a round trip; none may follow. */
@@ -46,10 +47,21 @@ export function createTransaction(
     }
   }
 
+  /** Rows of `atEnd`. */
+  const last = new Map<Insertion, Row[]>()
+
+  const insertRows = (insertion: Insertion, rows: readonly Row[], values: readonly Value[] = []) => {
+    const columns = Object.keys(insertion.columns).map((_, index) => rows.map((row) => row[index] ?? null))
+    return query(insertion, [...columns, ...values])
+  }
+
   async function sendCommit(): Promise<void> {
+    const inserted = Array.from(last, ([insertion, rows]) =>
+      insertRows(insertion, inOrder(lastOfEach(rows, insertion))),
+    )
     const answer = client.query('COMMIT')
     onCommitSent()
-    const { command } = await answer
+    const [{ command }] = await settleAll([answer, ...inserted])
     if (command !== 'COMMIT') throw failure ?? new Error('PostgreSQL rolled the transaction back.')
   }
 
@@ -57,8 +69,9 @@ export function createTransaction(
     all: async <Found>(sql: string, ...values: Value[]) => (await query(sql, values)).rows as Found[],
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     insert: async <Returned>(insertion: Insertion, rows: readonly Row[], ...values: Value[]) => {
-      const columns = Object.keys(insertion.columns).map((_, index) => rows.map((row) => row[index] ?? null))
-      return (await query(insertion, [...columns, ...values])).rows as Returned[]
+      if (!insertion.atEnd) return (await insertRows(insertion, rows, values)).rows as Returned[]
+      last.set(insertion, [...(last.get(insertion) ?? []), ...rows])
+      return []
     },
     commit: () => (committed ??= sendCommit()),
     getSpace: async () => (await client.query<{ bytes: number; free: number }>(spaceSql)).rows[0] ?? noSpace,
@@ -66,6 +79,9 @@ export function createTransaction(
     reclaimSpace() {},
   }
 }
+
+/** By their first column, which is a key. */
+const inOrder = (rows: readonly Row[]): Row[] => rows.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 
 /** A column of several rows is an array. */
 type Parameter = Value | readonly Value[]

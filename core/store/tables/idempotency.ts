@@ -113,7 +113,8 @@ interface FirstReply {
 
 const replySql = 'SELECT reply FROM idempotency WHERE scope = ? AND key = ?'
 const statusSql = 'SELECT status FROM run WHERE id = ?'
-const releaseSql = 'DELETE FROM idempotency WHERE scope = ? AND key = ?'
+// Another request may take over the key at the same time.
+const releaseSql = 'DELETE FROM idempotency WHERE scope = ? AND key = ? AND reply = ?'
 
 /**
  * Releases the key of a failed run, so that the sender's next attempt is accepted again. A request keeps its key if it
@@ -131,5 +132,6 @@ export async function releaseKey(tx: Transaction, { keyScope, idempotencyKey }: 
   for (const id of runIds) statuses.push((await tx.all<{ status: RunStatus }>(statusSql, id ?? ''))[0]?.status)
   const failed = statuses.filter((status) => status === 'failed' || status === 'timed_out').length
   const cancelled = statuses.filter((status) => status === 'cancelled').length
-  if (failed > 0 && failed + cancelled === statuses.length) await tx.run(releaseSql, keyScope, idempotencyKey)
+  if (failed > 0 && failed + cancelled === statuses.length)
+    await tx.run(releaseSql, keyScope, idempotencyKey, row.reply)
 }

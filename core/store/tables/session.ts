@@ -27,6 +27,8 @@ export const sessionInsertion: Insertion = {
       unnamed = session.unnamed * excluded.unnamed
     WHERE excluded.updated_at > session.updated_at OR excluded.unnamed < session.unnamed`,
   keyColumns: 1,
+  // Accepts and ends of runs write to the same sessions.
+  atEnd: true,
 }
 
 /** Anything that belongs to a session, such as a run. */

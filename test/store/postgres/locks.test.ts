@@ -1,4 +1,4 @@
-// The locks of a PostgreSQL store: accepts overlap with each other, and with nothing else.
+// The locks of a PostgreSQL store: claims exclude each other, accepts overlap with everything but a copy.
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { Store } from '../../../core/store/store.ts'
@@ -20,12 +20,12 @@ afterAll(async () => {
 })
 
 /** Begins a transaction as another gateway would. @returns ends it */
-async function holdLock(name: 'pg_advisory_xact_lock' | 'pg_advisory_xact_lock_shared'): Promise<() => Promise<void>> {
+async function holdLocks(...locks: string[]): Promise<() => Promise<void>> {
   const client = new Client({ connectionString: database.url })
   await client.connect()
   onTestFinished(() => client.end())
   await client.query('BEGIN')
-  await client.query(`SELECT ${name}('migration'::regclass::oid::int, 0)`)
+  for (const lock of locks) await client.query(`SELECT ${lock.replace('?', `'migration'::regclass::oid::int`)}`)
   return async () => void (await client.query('COMMIT'))
 }
 
@@ -38,13 +38,30 @@ async function untilOneWaits(): Promise<void> {
   await expect.poll(async () => (await query(database.url, waitingSql))[0]?.['n'], { timeout: 10_000 }).toBe(1)
 }
 
-const accept = () => store.accept({ at: start, runs: [newRun()] })
+let sessions = 0
+const accept = () => store.accept({ at: start, runs: [newRun({ sessionKey: `hook:${(sessions += 1)}` })] })
 const claim = () => store.claimRuns({ owner: 'me', max: 9, at: start, leaseMs: 1000 })
 
+const sharedLock = 'pg_advisory_xact_lock_shared(?, 0)'
+const workLock = 'pg_advisory_xact_lock(?, 2)'
+const copyLock = 'pg_advisory_xact_lock(?, 0)'
+
 describe('while another gateway accepts', () => {
-  it('accepts go on, and a claim waits', async () => {
-    const release = await holdLock('pg_advisory_xact_lock_shared')
+  it('accepts and claims go on', async () => {
+    const release = await holdLocks(sharedLock)
     expect(await accept()).toEqual({ outcome: 'accepted' })
+    expect(await claim()).toHaveLength(1)
+    await release()
+  })
+})
+
+describe('while another gateway claims', () => {
+  it('accepts and renewals go on, and a claim waits', async () => {
+    const [run] = await accept().then(claim)
+    if (!run) throw new Error('No run was claimed.')
+    const release = await holdLocks(sharedLock, workLock)
+    expect(await accept()).toEqual({ outcome: 'accepted' })
+    expect(await store.renewRun(run, start + 2000)).toBe(true)
     const claimed = claim()
     await untilOneWaits()
     await release()
@@ -52,16 +69,46 @@ describe('while another gateway accepts', () => {
   })
 })
 
-describe('while another gateway claims', () => {
+describe('while the store is copied', () => {
   it.each([
     ['an accept', accept],
     ['a claim', claim],
   ])('%s waits', async (_what, write) => {
-    const release = await holdLock('pg_advisory_xact_lock')
+    const release = await holdLocks(copyLock)
     const written = write()
     await untilOneWaits()
     await release()
     await written
+  })
+})
+
+describe('two gateways that accept and end runs of the same sessions in opposite order', () => {
+  it('do not wait for each other in a circle', async () => {
+    const own = await createDatabase(inject('postgresUrl'))
+    onTestFinished(own.remove)
+    const open = () => openStore({ url: own.url, dir: '/nowhere', log: silent })
+    const [one, other] = await Promise.all([open(), open()])
+    const keys = Array.from({ length: 20 }, (_, n) => `hook:s${String(n).padStart(2, '0')}`)
+    const acceptIn = (to: Store, sessionKey: string) => to.accept({ at: start, runs: [newRun({ sessionKey })] })
+    await Promise.all(keys.map((key) => acceptIn(one, key)))
+    const runs = await one.claimRuns({ owner: 'one', max: 20, at: start, leaseMs: 60_000 })
+    expect(runs).toHaveLength(20)
+    // Both transactions reach the row of this session, and may have written others before it.
+    const middle = new Client({ connectionString: own.url })
+    await middle.connect()
+    await middle.query('BEGIN')
+    await middle.query(`SELECT 1 FROM session WHERE key = 'hook:s10' FOR UPDATE`)
+    const end = { at: start + 2, status: 'succeeded', result: {}, transcript: [], events: [], deliveries: [] } as const
+    const written = [
+      ...runs.map((run) => one.endRun(run, { ...end, eventsRendered: true })),
+      ...keys.toReversed().map((key) => other.accept({ at: start + 3, runs: [newRun({ sessionKey: key })] })),
+    ]
+    await expect.poll(async () => (await query(own.url, blockedSql))[0]?.['n'], { timeout: 10_000 }).toBe(2)
+    await middle.query('ROLLBACK')
+    await middle.end()
+    await Promise.all(written)
+    await Promise.all([one.close(), other.close()])
+    expect(await query(own.url, deadlocksSql)).toEqual([{ n: 0 }])
   })
 })
 
