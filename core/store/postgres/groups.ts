@@ -106,27 +106,12 @@ const performTogether = (tx: Transaction, calls: readonly StoreCall[]): Promise<
  * a session are accepted in turn, so that the order of their numbers is the order in which they can be claimed.
  */
 function rowsOf([name, args]: StoreCall): string[] {
-  switch (name) {
-    case 'accept':
-      return rowsOfAccept(args[0])
-    case 'acquireLease':
-    case 'releaseLease':
-      return [`lease ${args[0]}`]
-    case 'renewRun':
-    case 'releaseRun':
-    case 'endRun':
-      return [`run ${args[0].id}`]
-    case 'setState':
-    case 'deleteState':
-      return [`state ${args[0]} ${args[1]}`]
-    case 'removeSchedule':
-    case 'moveSchedule':
-      return [`schedule ${args[0]}`]
-    case 'probe':
-      return ['probe']
-    default:
-      return []
-  }
+  if (name === 'accept') return rowsOfAccept(args[0])
+  if (name === 'acquireLease' || name === 'releaseLease') return [`lease ${args[0]}`]
+  if (name === 'renewRun' || name === 'releaseRun' || name === 'endRun') return [`run ${args[0].id}`]
+  if (name === 'setState' || name === 'deleteState') return [`state ${args[0]} ${args[1]}`]
+  if (name === 'removeSchedule' || name === 'moveSchedule') return [`schedule ${args[0]}`]
+  return name === 'probe' ? ['probe'] : []
 }
 
 function rowsOfAccept({ idempotency, runs = [], route, state, firing }: AcceptCommand): string[] {
