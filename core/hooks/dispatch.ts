@@ -8,28 +8,25 @@ import type { Recipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
 import { agentSessionKey, chosenSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
-import type { AcceptCommand, NewEvent, NewRun, Authentication } from '../store/store.ts'
+import type { AcceptCommand, NewEvent, NewRequest, NewRun } from '../store/store.ts'
 import type { AgentReply, WakeBody, WakeReply } from './schemas.ts'
 import type { RequestLog } from './request-log.ts'
 
-/** A request as it is stored, without its action. */
-export interface IncomingRequest {
-  /** `wake`, `agent`, or the name of a mapped hook. */
-  hook: string
-  client: string
-  /** A JSON object without secrets. */
-  headers: string
-  /** The query as a JSON object without secrets; absent: the URL has no query. */
-  query?: string | undefined
+/** A request as it came, or was replayed. */
+export interface IncomingRequest extends Omit<NewRequest, 'id' | 'body'> {
   rawBody: string
   /** Whether the body is stored. */
   keepBody: boolean
   /** `bodyHash` is empty when the key alone identifies the request; `latestOnly` if it is that of a `RepeatKey`. */
   idempotency?: { scope: string; key: string; bodyHash: string; latestOnly?: boolean } | undefined
-  /** Id of the request that an operator replayed as this one. */
-  replayOf?: string | undefined
-  /** Absent: the sender showed the hook token, or an operator replayed the request. */
-  authentication?: Authentication | undefined
+}
+
+/** The row of a request. */
+export function requestOf(
+  { rawBody, keepBody, idempotency: _idempotency, ...request }: IncomingRequest,
+  id: string,
+): NewRequest {
+  return { id, ...request, body: keepBody ? rawBody : null }
 }
 
 export interface Dispatched<Reply> {
@@ -191,17 +188,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     { work, reply }: Plan<Reply>,
   ): Promise<Dispatched<Reply>> => {
     const at = Date.now()
-    const { hook, client, headers, query, rawBody, keepBody, replayOf, authentication } = incoming
-    const request = {
-      id: createId(),
-      hook,
-      client,
-      headers,
-      query,
-      body: keepBody ? rawBody : null,
-      replayOf,
-      authentication,
-    }
+    const request = requestOf(incoming, createId())
     const idempotency = incoming.idempotency && {
       ...incoming.idempotency,
       expiresAt: at + (incoming.idempotency.latestOnly ? retryMs : idempotencyMs),

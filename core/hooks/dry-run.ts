@@ -1,18 +1,9 @@
 // Dry runs: shows what a stored request would become. Nothing is stored, started or sent.
 import type { Preview } from '../runs/preview.ts'
 import type { ActionPreview } from '../runs/turn-preview.ts'
-import type { NewEvent, NewRun, SkippedBy, StoredRequest } from '../store/store.ts'
-import type { Plan } from './dispatch.ts'
+import type { NewEvent, NewRun, StoredRequest } from '../store/store.ts'
 import type { Mapping } from './mapping.ts'
-
-/** What a stored request would become. */
-export interface PlannedReplay {
-  /** Absent: the request is skipped. */
-  plan: Plan<object> | undefined
-  /** Absent: the request goes to `/hooks/wake` or `/hooks/agent`. */
-  mapping?: Mapping
-  skippedBy?: SkippedBy | undefined
-}
+import type { PlannedRequest } from './pipeline.ts'
 
 interface DryRunRequest {
   request: StoredRequest
@@ -20,7 +11,7 @@ interface DryRunRequest {
   isChosen: boolean
 }
 
-export function createDryRun(preview: Preview): (planned: PlannedReplay, asked: DryRunRequest) => Promise<object> {
+export function createDryRun(preview: Preview): (planned: PlannedRequest, asked: DryRunRequest) => Promise<object> {
   return async ({ plan, mapping, skippedBy }, { request, isChosen }) => {
     const { events = [], runs = [] } = plan?.work ?? {}
     return {

@@ -6,7 +6,7 @@ import { headerReader } from '../http/auth.ts'
 import { isMultipart } from '../http/multipart.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { RepeatKey } from '../plugin/plugin.ts'
-import type { NewRefusal, Authentication, SkippedBy } from '../store/store.ts'
+import type { NewRefusal, Authentication } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
 import { isSecretName, redactQuery, redacted } from '../config/secret-names.ts'
 
@@ -24,7 +24,8 @@ export interface AuthContext {
   keepBody: boolean
 }
 
-export interface RequestDetails extends AuthContext {
+/** The ids of a request, other than its `Idempotency-Key`. */
+interface RequestIds {
   /** The id of the request that the signature covers: it takes precedence over headers, which anybody could change. */
   signedId?: string | RepeatKey | undefined
   /** The id that the mapping or preset found in the request. */
@@ -33,34 +34,17 @@ export interface RequestDetails extends AuthContext {
   source?: string | undefined
 }
 
-export function readIncomingRequest(request: FastifyRequest, details: RequestDetails): IncomingRequest {
-  const { client, headers, query, authentication } = senderOf(request, details)
-  return {
-    hook: details.hook,
-    client,
-    headers,
-    query,
-    authentication,
-    rawBody: request.text,
-    keepBody: details.keepBody,
-    idempotency: idempotencyOf(request, details),
-  }
-}
-
-/** The record of a request that a mapping skipped; `skippedBy` is the rule of its key `skip`, if it was one. */
-export const skippedOf = (
+/** Without `ids`, the request has no idempotency key: it is skipped, so that a repetition needs no detection. */
+export function readIncomingRequest(
   request: FastifyRequest,
   authContext: AuthContext,
-  skippedBy: SkippedBy | undefined,
-): Omit<NewRefusal, 'id' | 'hook'> => ({
-  ...senderOf(request, authContext),
-  body: authContext.keepBody ? request.text : null,
-  status: 'skipped',
-  ...skipReason(skippedBy),
-})
-
-export const skipReason = (skippedBy: SkippedBy | undefined): Pick<NewRefusal, 'reason' | 'skippedBy'> =>
-  skippedBy ? { reason: 'skip', skippedBy } : {}
+  ids: RequestIds | undefined,
+): IncomingRequest {
+  const { hook, keepBody } = authContext
+  const { client, headers, query, authentication } = senderOf(request, authContext)
+  const idempotency = ids && idempotencyOf(request, hook, ids)
+  return { hook, client, headers, query, authentication, rawBody: request.text, keepBody, idempotency }
+}
 
 /** The record of a rejected request, with as much of its body as was read. */
 export function refusalOf(
@@ -71,10 +55,14 @@ export function refusalOf(
   return {
     ...senderOf(request, authContext),
     body: storedBody(request, authContext),
-    status: error.status < 500 ? 'rejected' : 'failed',
-    error: { type: error.code, message: recordedMessage(error) },
+    ...failureOf(error),
   }
 }
+
+export const failureOf = (error: GatewayError): Pick<NewRefusal, 'status' | 'error'> => ({
+  status: error.status < 500 ? 'rejected' : 'failed',
+  error: { type: error.code, message: recordedMessage(error) },
+})
 
 /** The record of a handshake, without the tokens in its body. */
 export function handshakeOf(request: FastifyRequest, authContext: AuthContext): Omit<NewRefusal, 'id' | 'hook'> {
@@ -108,7 +96,7 @@ const senderOf = (
 })
 
 /** The record may quote what a transform threw; the reply to the sender and the log must not. */
-export function recordedMessage(error: GatewayError): string {
+function recordedMessage(error: GatewayError): string {
   if (!(error instanceof TransformError)) return error.publicMessage
   return [error.message, error.detail].filter((part) => part !== undefined).join(' ')
 }
@@ -123,7 +111,8 @@ const redactBody = (body: string): string =>
  */
 function idempotencyOf(
   request: FastifyRequest,
-  { hook, signedId, providerId, source }: RequestDetails,
+  hook: string,
+  { signedId, providerId, source }: RequestIds,
 ): IncomingRequest['idempotency'] {
   const key = signedId === undefined && request.headers['idempotency-key'] !== undefined ? readKey(request) : undefined
   // Some providers send their id in this header.

@@ -8,7 +8,6 @@ import { parseWebhookBody, type WebhookBody } from '../http/webhook-body.ts'
 import type { Log, RepeatKey } from '../plugin/plugin.ts'
 import type { Authentication } from '../store/store.ts'
 import type { ServiceReply, SignedRequest, Verifier } from './auth/verifier.ts'
-import { type Dispatch, mappingSource } from './dispatch.ts'
 import {
   answerHeaderEcho,
   badSignature,
@@ -16,11 +15,11 @@ import {
   registerHandshakes,
   sendServiceReply,
 } from './handshake-routes.ts'
-import { type AuthContext, handshakeOf, readIncomingRequest, skippedOf } from './incoming-request.ts'
-import { planActions } from './mapped-action.ts'
+import { type AuthContext, handshakeOf, readIncomingRequest } from './incoming-request.ts'
 import { createTimeText, type MappedRequest } from './mapped-request.ts'
 import type { Mapping } from './mapping.ts'
 import type { HookRoute, Mappings } from './mappings.ts'
+import type { Pipeline } from './pipeline.ts'
 import type { Exchange, RouteContext } from './route-context.ts'
 import { AgentHeaders, MappedReply } from './schemas.ts'
 import { trimSlashes } from '../config/hooks-path.ts'
@@ -29,7 +28,7 @@ import { visibleHeaders } from '../config/secret-names.ts'
 interface MappedRoutesDeps {
   mappings: Mappings
   context: RouteContext
-  dispatch: Dispatch
+  pipeline: Pipeline
   maxBytes: number
   /** The URL at which senders reach the gateway. Absent: that of the connection, which is right without a proxy. */
   publicUrl: string | undefined
@@ -97,7 +96,7 @@ const isPlain = (name: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(name
 async function handleRequest(hook: Hook, exchange: Exchange, deps: RequestDeps): Promise<object> {
   const { request, reply } = exchange
   const { name, hookRoute } = hook
-  const { context, dispatch } = deps
+  const { context, pipeline, notifyJob } = deps
   const echo = answerHeaderEcho(hook, exchange, deps.log)
   if (echo) return echo
   const authenticated = isSigned(hookRoute) ? await authenticate(hook, request, deps) : undefined
@@ -113,20 +112,18 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: RequestDeps):
   const credential = authenticated?.credentials.find(({ verifier }) => verifier === mapping.verifier)
   // A name may have several mappings: the request must show the credential of the one that it reaches.
   if (authenticated && !credential) context.guard.judge(request, false, badSignature)
-  mapping.checkRate?.()
-
-  const { actions, providerId, skippedBy } = await mapping.resolveActions(mapped)
-  if (mapping.preset !== undefined) deps.notifyJob(mapping.preset)
+  const { preset, keepBody, source } = mapping
+  const onResolved = () => preset !== undefined && notifyJob(preset)
+  const planned = await pipeline.plan({ mapping, request: mapped, isLimited: true, onResolved })
   const { hiddenHeaders } = hookRoute
-  const sender = { hook: name, hiddenHeaders, authentication: credential?.authentication, keepBody: mapping.keepBody }
-  if (actions.length === 0) {
-    context.record(name, skippedOf(request, sender, skippedBy))
-    return acknowledge(reply, credential) ?? { ok: true, skipped: true }
+  const sender = { hook: name, hiddenHeaders, authentication: credential?.authentication, keepBody }
+  const ids = planned.plan && {
+    signedId: signedIdOf(credential, mapping, { request, mapped }),
+    providerId: planned.providerId,
+    source,
   }
-  const plan = planActions(dispatch, actions, mappingSource(name, mapping))
-  const signedId = signedIdOf(credential, mapping, { request, mapped })
-  const incoming = readIncomingRequest(request, { ...sender, signedId, providerId, source: mapping.source })
-  const accepted = await context.reply(exchange, await dispatch.accept(incoming, plan))
+  const incoming = readIncomingRequest(request, sender, ids)
+  const accepted = await context.reply(exchange, await pipeline.accept(incoming, planned))
   return acknowledge(reply, credential) ?? accepted
 }
 

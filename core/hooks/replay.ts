@@ -3,17 +3,14 @@ import type { Preview } from '../runs/preview.ts'
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
 import { parseStoredBody } from '../http/webhook-body.ts'
-import type { SkippedBy, StoredRequest } from '../store/store.ts'
+import type { StoredRequest } from '../store/store.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './schemas.ts'
-import { type IncomingRequest, type Dispatch, directSource, mappingSource } from './dispatch.ts'
-import { createDryRun, type PlannedReplay } from './dry-run.ts'
-import type { RequestLog } from './request-log.ts'
-import { skipReason } from './incoming-request.ts'
-import { planActions } from './mapped-action.ts'
-import type { MappedRequest } from './mapped-request.ts'
+import { type Dispatch, directSource } from './dispatch.ts'
+import { createDryRun } from './dry-run.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
+import type { Pipeline, PlannedRequest } from './pipeline.ts'
 import { redactQuery, visibleHeaders, visibleQuery } from '../config/secret-names.ts'
 
 export interface ReplayRequest {
@@ -35,20 +32,11 @@ interface ReplayDeps {
   mappings: Mappings
   /** `hooks.keepBody` */
   keepBody: boolean
-  requestLog: RequestLog
-  createId: () => string
+  pipeline: Pipeline
   preview: Preview
 }
 
-export function createReplay({
-  dispatch,
-  agentBody,
-  mappings,
-  keepBody,
-  requestLog,
-  createId,
-  preview,
-}: ReplayDeps): Replay {
+export function createReplay({ dispatch, agentBody, mappings, keepBody, pipeline, preview }: ReplayDeps): Replay {
   const showDryRun = createDryRun(preview)
   const checks: Record<string, () => Check> = { wake: lazily(WakeBody), agent: lazily(agentBody) }
 
@@ -63,22 +51,20 @@ export function createReplay({
         ? planDirect(hook, rawBody)
         : await planMapped(request, { rawBody, wanted, edited: body !== undefined })
     if (dryRun) return await showDryRun(replayed, { request, isChosen: wanted !== undefined })
-    const { plan, mapping, skippedBy } = replayed
     const incoming = {
       hook,
       client,
       headers: JSON.stringify(request.headers),
       query: redactQuery(request.query),
       rawBody,
-      keepBody: mapping?.keepBody ?? keepBody,
+      keepBody: replayed.mapping?.keepBody ?? keepBody,
       replayOf: id,
     }
-    if (!plan) return skip(incoming, skippedBy)
-    const { reply, requestId } = await dispatch.accept(incoming, plan)
+    const { reply, requestId } = await pipeline.accept(incoming, replayed)
     return { ...reply, requestId }
   }
 
-  function planDirect(hook: string, rawBody: string): PlannedReplay {
+  function planDirect(hook: string, rawBody: string): PlannedRequest {
     const payload = parsePayload(rawBody, 'object', undefined)
     trimNames(payload)
     const check = (checks[hook] as () => Check)()
@@ -95,32 +81,24 @@ export function createReplay({
   async function planMapped(
     request: StoredRequest,
     { rawBody, wanted, edited }: { rawBody: string; wanted: string | undefined; edited: boolean },
-  ): Promise<PlannedReplay> {
+  ): Promise<PlannedRequest> {
     const { hook } = request
     const headers = request.headers as Record<string, string>
-    const query = visibleQuery(request.query as Record<string, unknown>)
     const { payload, isForm } = parseStoredBody(rawBody, edited ? undefined : headers['content-type'])
     const hookRoute = mappings.routeFor(hook)
-    const asVisible = (hidden: readonly string[]): MappedRequest => ({
+    const chosen = wanted === undefined ? undefined : mappingById(wanted)
+    const mapped = {
       payload,
       isForm,
-      headers: visibleHeaders(headers, hidden),
-      query,
+      headers: visibleHeaders(headers, hookRoute.hiddenHeaders.concat(chosen?.verifier?.hiddenHeaders ?? [])),
+      query: visibleQuery(request.query as Record<string, unknown>),
       path: hook,
       now: new Date().toISOString(),
-    })
-    const { hiddenHeaders } = hookRoute
-    const mapping = wanted === undefined ? hookRoute.findMapping(asVisible(hiddenHeaders)) : mappingById(wanted)
-    if (!mapping) throw noHook()
-    const leave = mappings.enter()
-    const { actions, skippedBy } = await mapping
-      .resolveActions(asVisible(hiddenHeaders.concat(mapping.verifier?.hiddenHeaders ?? [])))
-      .finally(leave)
-    return {
-      plan: actions.length > 0 ? planActions(dispatch, actions, mappingSource(hook, mapping)) : undefined,
-      mapping,
-      skippedBy,
     }
+    const mapping = chosen ?? hookRoute.findMapping(mapped)
+    if (!mapping) throw noHook()
+    // The rate limit protects against senders. A person asked for this, perhaps because the limit rejected the request.
+    return await pipeline.plan({ mapping, request: mapped, isLimited: false })
   }
 
   function mappingById(id: string): Mapping {
@@ -131,18 +109,6 @@ export function createReplay({
         'mapping names no mapping and no enabled preset; leave it out to use the one that matches.',
       )
     return mapping
-  }
-
-  function skip({ rawBody, keepBody: isKept, ...incoming }: IncomingRequest, skippedBy?: SkippedBy): object {
-    const requestId = createId()
-    requestLog.record({
-      id: requestId,
-      ...incoming,
-      body: isKept ? rawBody : null,
-      status: 'skipped',
-      ...skipReason(skippedBy),
-    })
-    return { ok: true, skipped: true, requestId }
   }
 }
 

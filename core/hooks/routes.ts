@@ -11,6 +11,7 @@ import { type Dispatch, directSource } from './dispatch.ts'
 import { readIncomingRequest } from './incoming-request.ts'
 import { registerMapped } from './mapped-routes.ts'
 import type { Mappings } from './mappings.ts'
+import type { Pipeline } from './pipeline.ts'
 import type { RequestLog } from './request-log.ts'
 import { createRouteContext, type RouteContext } from './route-context.ts'
 import {
@@ -35,6 +36,7 @@ export interface HookRoutesDeps {
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings
   dispatch: Dispatch
+  pipeline: Pipeline
   requestLog: RequestLog
   runs: Runs
   createId: () => string
@@ -69,7 +71,7 @@ function registerDirect(app: FastifyInstance, { hooks, agentBody, dispatch, cont
   app.addHook('preValidation', readBody({ maxBytes: hooks.maxBodyBytes, accept: 'object' }))
   const wake = { schema: wakeSchema, onRequest: authenticate('wake') }
   app.post<{ Body: WakeBody }>('/wake', wake, async (request, reply) => {
-    const incoming = readIncomingRequest(request, { hook: 'wake', keepBody })
+    const incoming = readIncomingRequest(request, { hook: 'wake', keepBody }, {})
     const dispatched = await dispatch.accept(incoming, dispatch.planWake(request.body, wakeSource))
     return context.reply({ request, reply }, dispatched)
   })
@@ -79,7 +81,7 @@ function registerDirect(app: FastifyInstance, { hooks, agentBody, dispatch, cont
     preValidation: withTrimmedNames,
   }
   app.post<{ Body: AgentBody }>('/agent', agent, async (request, reply) => {
-    const incoming = readIncomingRequest(request, { hook: 'agent', keepBody })
+    const incoming = readIncomingRequest(request, { hook: 'agent', keepBody }, {})
     const dispatched = await dispatch.accept(incoming, dispatch.planAgent(request.body, agentSource))
     return context.reply({ request, reply }, dispatched)
   })

@@ -13,9 +13,10 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { TransformRun } from '../sandbox/transform.ts'
 import { createAgentBody } from './schemas.ts'
 import { checkProviderId } from './incoming-request.ts'
-import { createPlanner, mappingSource } from './dispatch.ts'
-import { createActionReader, planActions } from './mapped-action.ts'
+import { createPlanner } from './dispatch.ts'
+import { createActionReader } from './mapped-action.ts'
 import { createMapping } from './mapping.ts'
+import { planMapped } from './pipeline.ts'
 import { visibleHeaders } from '../config/secret-names.ts'
 import type { SecretUse } from './auth/secret-use.ts'
 
@@ -68,8 +69,9 @@ export async function tryTransform(
     if (body.length > config.hooks.maxBodyBytes) throw new GatewayError('payload_too_large')
     const { payload, isForm } = await parseWebhookBody(body, request.headers['content-type'])
     const headers = visibleHeaders(request.headers, mapping.verifier?.hiddenHeaders)
-    const { actions, providerId } = await mapping.resolveActions({ payload, isForm, headers, query: {}, path, now })
-    planActions(plannerOf({ config, dir, extensions, log }), actions, mappingSource(path, mapping))
+    const mapped = { payload, isForm, headers, query: {}, path, now }
+    const planner = plannerOf({ config, dir, extensions, log })
+    const { providerId } = await planMapped(planner, { mapping, request: mapped })
     if (typeof providerId === 'string') checkProviderId(providerId)
     return { mapping: id, run, error: undefined }
   } catch (error) {

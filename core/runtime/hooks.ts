@@ -4,6 +4,7 @@ import type { Config } from '../config/schema/schema.ts'
 import { createAgentBody } from '../hooks/schemas.ts'
 import { createDispatch } from '../hooks/dispatch.ts'
 import { createMappings } from '../hooks/mappings.ts'
+import { createPipeline } from '../hooks/pipeline.ts'
 import { createAcceptPayload } from '../hooks/jobs/accept-payload.ts'
 import { createReplay } from '../hooks/replay.ts'
 import { registerHooks } from '../hooks/routes.ts'
@@ -36,11 +37,12 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const mappings = createMappings({ hooks, publicUrl, presets, agentBody, sandbox, secretUse, log })
   context.opened.defer(mappings.close)
   const throttle = services.http.throttles.hooks
+  const pipeline = createPipeline({ mappings, dispatch, createId, record: requestLog.record })
   const routes = { hooks, publicUrl, throttle, agentBody, mappings, dispatch, requestLog, runs, createId, log }
-  registerHooks(app, { ...routes, notifyJob: jobs.notify })
+  registerHooks(app, { ...routes, pipeline, notifyJob: jobs.notify })
   const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo })
   const { keepBody } = hooks
-  const replay = createReplay({ dispatch, agentBody, mappings, keepBody, requestLog, createId, preview })
+  const replay = createReplay({ dispatch, agentBody, mappings, keepBody, pipeline, preview })
   const acceptPayload = createAcceptPayload({ mappings, dispatch, store, createId })
   return { transforms, mappings, replay, acceptPayload }
 }

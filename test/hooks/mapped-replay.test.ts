@@ -1,6 +1,7 @@
 // Replays of mapped requests: unchanged, with another body, through another mapping, or as a dry run.
 import { describe, expect, it } from 'vitest'
-import { gatewayToken, shareGateway } from '../helpers.ts'
+import { startModel } from '../doubles/model.ts'
+import { gatewayToken, shareGateway, startGateway } from '../helpers.ts'
 
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const operator = { authorization: `Bearer ${gatewayToken}` }
@@ -25,6 +26,14 @@ describe('POST /api/requests/:id/replay', () => {
           wakeMode: 'next-heartbeat',
           forEach: 'items',
           textTemplate: '{{ item }}',
+        },
+        {
+          id: 'busy',
+          match: { path: 'busy' },
+          ...quiet,
+          rateLimit: { maxPerMinute: 2 },
+          skip: [{ payload: { spam: true } }],
+          messageTemplate: 'x',
         },
       ],
     },
@@ -93,5 +102,32 @@ describe('POST /api/requests/:id/replay', () => {
       status: 400,
       body: { error: { message: expect.stringContaining('items must be a list') } },
     })
+  })
+
+  it('is not held back by the rate limit, and does not use it up', async () => {
+    const id = await sent('/hooks/busy', {})
+    for (let count = 0; count < 3; count++) expect(await replay(id, {})).toMatchObject({ status: 200 })
+    expect(await replay(id, { body: { spam: true } })).toMatchObject({ status: 200, body: { skipped: true } })
+    expect((await gateway.post('/hooks/busy', {})).status).toBe(200)
+    expect((await gateway.post('/hooks/busy', {})).status).toBe(429)
+    const { items } = (await gateway.get('/api/requests?limit=1')).body
+    expect(items).toMatchObject([{ status: 'rejected', hook: 'busy' }])
+    expect(await replay(items[0].id, {})).toMatchObject({ status: 200, body: { ok: true, runId: expect.any(String) } })
+  })
+
+  it('counts towards the concurrency limit', async () => {
+    const model = await startModel()
+    for (let count = 0; count < 2; count++) model.script({ hang: true })
+    const mapping = { match: { path: 'slow' }, ...quiet, model: 'double/m', concurrency: 1, messageTemplate: 'x' }
+    const { post, get } = await startGateway({ providers: model.providers, hooks: { mappings: [mapping] } })
+    const first = (await post('/hooks/slow', {})).body.runId
+    await model.request(0)
+    const { id } = (await get('/api/requests?limit=1')).body.items[0]
+    const second = (await post(`/api/requests/${id}/replay`, {}, operator)).body.runId
+    const other = (await post('/hooks/agent', { message: 'x', ...quiet, model: 'double/m' })).body.runId
+    await model.request(1)
+    const status = async (runId: string) => (await get(`/runs/${runId}`)).body.status
+    expect([await status(first), await status(second), await status(other)]).toEqual(['running', 'queued', 'running'])
+    for (const runId of [second, first, other]) await post(`/api/runs/${runId}/cancel`, {}, operator)
   })
 })

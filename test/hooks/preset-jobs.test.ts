@@ -91,6 +91,16 @@ describe('the job of a preset', () => {
     expect(newest.map(({ status }: { status: string }) => status)).toEqual(['rejected', 'skipped'])
   })
 
+  it('does not lose a payload that exceeds the rate limit: the job starts again before it', async () => {
+    const running = await start(({ url }) => ({ url, rateLimit: { maxPerMinute: 1 } }))
+    const { feed, logged } = running
+    for (const id of ['a', 'b']) feed.send({ id, payload: { text: `event ${id}` } })
+    await untilAsked(feed, '/hello/a')
+    expect(feed.asked.filter((path) => path.startsWith('/done'))).toEqual(['/done/accepted'])
+    expect((await requestsOf(running)).map(({ status }: { status: string }) => status)).toEqual(['accepted'])
+    expect(logged.filter((line) => line.includes('was interrupted'))).toHaveLength(1)
+  })
+
   it('starts again after a failure, with its state', async () => {
     const running = await start()
     const { feed, logged } = running

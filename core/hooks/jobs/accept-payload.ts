@@ -1,11 +1,11 @@
 // Accepts the payloads that the job of a preset brings: they take the path of a webhook of that preset.
 import { GatewayError } from '../../errors.ts'
 import { InputError, type Json } from '../../plugin/plugin.ts'
-import type { Store } from '../../store/store.ts'
-import { type Dispatch, type IncomingRequest, mappingSource } from '../dispatch.ts'
-import { maxKeyLength, recordedMessage, skipReason } from '../incoming-request.ts'
-import { planActions } from '../mapped-action.ts'
+import type { NewRefusal, Store } from '../../store/store.ts'
+import { type Dispatch, type IncomingRequest, requestOf } from '../dispatch.ts'
+import { failureOf, maxKeyLength } from '../incoming-request.ts'
 import type { Mappings } from '../mappings.ts'
+import { createPipeline } from '../pipeline.ts'
 import type { AcceptPayload } from './job.ts'
 
 interface AcceptPayloadDeps {
@@ -16,43 +16,26 @@ interface AcceptPayloadDeps {
 }
 
 export function createAcceptPayload({ mappings, dispatch, store, createId }: AcceptPayloadDeps): AcceptPayload {
-  const record = (incoming: IncomingRequest, refusal: Pick<Refusal, 'status' | 'error' | 'reason' | 'skippedBy'>) => {
-    const { rawBody, keepBody, ...request } = incoming
-    return store.recordRefusal({ id: createId(), ...request, body: keepBody ? rawBody : null, ...refusal }, Date.now())
-  }
+  // A job goes on only when the record is stored: until then, the payload must come again.
+  const record = (refusal: NewRefusal) => store.recordRefusal(refusal, Date.now())
+  const pipeline = createPipeline({ mappings, dispatch, createId, record })
 
   return async (preset, payload, { id }) => {
     const request = { payload, headers: {}, query: {}, path: preset, now: new Date().toISOString() }
     const mapping = mappings.routeFor(preset).findMapping(request)
     if (!mapping) throw new GatewayError('not_found', `No mapping accepts this payload of the preset "${preset}".`)
     const incoming = incomingOf(preset, { payload, id, keepBody: mapping.keepBody })
-    const leave = mappings.enter()
     try {
-      mapping.checkRate?.()
-      const { actions, skippedBy } = await mapping.resolveActions(request)
-      if (actions.length === 0) {
-        await record(incoming, { status: 'skipped', ...skipReason(skippedBy) })
-        return 'skipped'
-      }
-      const { replayed } = await dispatch.accept(
-        incoming,
-        planActions(dispatch, actions, mappingSource(preset, mapping)),
-      )
-      return replayed ? 'duplicate' : 'accepted'
+      const planned = await pipeline.plan({ mapping, request, isLimited: true })
+      const { replayed } = await pipeline.accept(incoming, planned)
+      return planned.plan ? (replayed ? 'duplicate' : 'accepted') : 'skipped'
     } catch (error) {
       if (!isFinal(error)) throw error
-      await record(incoming, {
-        status: error.status < 500 ? 'rejected' : 'failed',
-        error: { type: error.code, message: recordedMessage(error) },
-      })
+      await record({ ...requestOf(incoming, createId()), ...failureOf(error) })
       return 'refused'
-    } finally {
-      leave()
     }
   }
 }
-
-type Refusal = Parameters<Store['recordRefusal']>[0]
 
 /** The id is in a scope of its own: a sender of webhooks must not be able to use up the id of a future payload. */
 function incomingOf(
