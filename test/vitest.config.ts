@@ -26,6 +26,6 @@ export default defineConfig({
     deps: { interopDefault: false },
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    expect: { poll: { timeout: 10_000, interval: 20 } },
+    expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },
   },
 })

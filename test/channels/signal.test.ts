@@ -483,7 +483,7 @@ describe('logout', () => {
     const double = await open()
     double.failNext('listDevices', { error: { code: -32602, message: 'Specified account does not exist' } })
     double.failNext('deleteLocalAccountData', { error: { code: -32602, message: 'Failed to load the given account' } })
-    await logout(double)
+    await expect(logout(double)).resolves.toBeUndefined()
   })
 
   it('says that the daemon must not serve a single account', async () => {

@@ -560,6 +560,7 @@ describe('the connection to Slack', () => {
     double.freezeClosing()
     await close()
     await double.until(() => double.connections().open === 0)
+    expect(double.connections().open).toBe(0)
   })
 })
 

@@ -406,11 +406,13 @@ describe('the connection to Telegram', () => {
     await send({})
     await connection.close()
     await double.deserted()
+    expect(double.sent).toHaveLength(1)
   })
 
   it('accepts a root that ends with a slash', async () => {
     const double = await openDouble()
     const connection = await tryConnecting({ ...double.config, apiRoot: `${double.config.apiRoot}//` })
+    expect(await connection.send({ key: 'k', to: double.to, text: 'hello' })).toMatchObject({ outcome: 'sent' })
     await connection.close()
   })
 

@@ -212,7 +212,7 @@ describe('the size of the text', () => {
       '{{ '.repeat(50_000),
       '{{[0'.repeat(50_000) + '}}'.repeat(50_000),
     ])
-      render(text)
+      expect(render(text)).toBeTypeOf('string')
   })
 })
 

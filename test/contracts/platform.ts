@@ -4,7 +4,7 @@ import type { SaidFile } from './said-file.ts'
 
 /**
  * A double of the platform, new for each test. Leave out what the platform or the channel cannot do: the tests of it
- * then check nothing.
+ * are then reported as skipped.
  */
 export interface Platform<Config> {
   /** Settings that connect the channel to this double. */

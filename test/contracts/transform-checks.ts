@@ -91,7 +91,7 @@ export function createTransformChecks(
         name: `refuses ${sample.what} with 400`,
         run: async () => {
           const { error } = await attempt(sample)
-          if (error === undefined) throw new Error('The hook must refuse this request, but accepts it.')
+          expect(error, 'The hook must refuse this request, but accepts it.').toBeDefined()
           if (!(error instanceof GatewayError) || error.status !== 400)
             throw new Error(explain(error), { cause: error })
         },

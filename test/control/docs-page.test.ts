@@ -42,7 +42,9 @@ describe('GET /docs', () => {
     const { page } = await browser.visit(`${url}/docs`)
     await page.getByLabel('Credential of the gateway').fill('wrong')
     await page.getByRole('button').click()
-    await page.getByRole('alert').filter({ hasText: 'The credential is missing or wrong' }).waitFor()
+    const alert = page.getByRole('alert').filter({ hasText: 'The credential is missing or wrong' })
+    await alert.waitFor()
+    expect(await alert.isVisible()).toBe(true)
   })
 
   it('blocks scripts, styles, frames and forms of other origins, and serves only its own files', async () => {

@@ -207,6 +207,7 @@ describe('the limit', () => {
     const write = (): void => void (socket.writable && socket.write(megabyte, () => write()))
     write()
     await closed
+    expect(socket.destroyed).toBe(true)
   }, 15_000)
 
   it('keeps the connection when the unread rest is small', async () => {

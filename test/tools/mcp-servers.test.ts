@@ -221,6 +221,7 @@ describe('an MCP server that cannot be connected', () => {
     )
     await registry.close()
     await ended
+    expect(child.destroyed).toBe(true)
   })
 })
 

@@ -41,6 +41,7 @@ describe.each(samples)('$what', (sample: Sample) => {
   const { auth, wrong, header } = sample
   const sent = sample.send(stamp(sample))
   const signsBody = !['token', 'gitlab', 'telegram'].includes(sample.scheme)
+  const isForm = sample.what === 'twilio with a form'
 
   it('accepts a valid signature', async () => {
     expect(compileCheck(HookAuthSchema).problems(auth)).toEqual([])
@@ -48,15 +49,14 @@ describe.each(samples)('$what', (sample: Sample) => {
     expect(await judge(auth, sent)).toMatchObject({ ok: true, secretIndex: 0 })
   })
 
-  it('rejects a body that differs in one bit', async () => {
-    if (!signsBody) return
-    const verifier = createVerifier(auth)
-    const changed = flips(Buffer.from(sent.body)).filter(
-      (body) => sample.what !== 'twilio with a form' || !isSameForm(body.toString(), sent.body),
-    )
-    const verdicts = await Promise.all(changed.map(async (body) => verifier.verify(requestOf({ ...sent, body }))))
-    expect(verdicts.filter(({ ok }) => ok)).toEqual([])
-  })
+  if (signsBody)
+    it('rejects a body that differs in one bit', async () => {
+      const verifier = createVerifier(auth)
+      const changed = flips(Buffer.from(sent.body)).filter((body) => !isForm || !isSameForm(body.toString(), sent.body))
+      const verdicts = await Promise.all(changed.map(async (body) => verifier.verify(requestOf({ ...sent, body }))))
+      expect(verdicts.length).toBeGreaterThan(40)
+      expect(verdicts.filter(({ ok }) => ok)).toEqual([])
+    })
 
   it('rejects a signature that differs in one bit', async () => {
     const verifier = createVerifier(auth)
@@ -75,12 +75,11 @@ describe.each(samples)('$what', (sample: Sample) => {
     expect(changed.filter((_, index) => verdicts[index]?.ok)).toEqual([])
   })
 
-  it('rejects a body that was parsed and serialized again', async () => {
-    if (!signsBody || sample.what === 'twilio with a form') return
-    expect(await judge(auth, { ...sent, body: JSON.stringify(JSON.parse(sent.body), undefined, 1) })).toMatchObject({
-      ok: false,
+  if (signsBody && !isForm)
+    it('rejects a body that was parsed and serialized again', async () => {
+      const body = JSON.stringify(JSON.parse(sent.body), undefined, 1)
+      expect(await judge(auth, { ...sent, body })).toMatchObject({ ok: false })
     })
-  })
 
   it('rejects another secret, and a missing, empty or arbitrary header', async () => {
     expect(await judge(wrong, sent)).toMatchObject({ ok: false })
@@ -110,17 +109,18 @@ describe.each(samples)('$what', (sample: Sample) => {
     expect(JSON.stringify(verdict)).not.toContain('secret"')
   })
 
-  it('accepts several secrets at once, each until its notAfter', async () => {
-    if (auth.secret === undefined || wrong.secret === undefined || wrong.secretEncoding !== auth.secretEncoding) return
-    const { secret, ...rest } = auth
-    expect(await judge({ ...rest, secrets: [wrong.secret, secret] }, sent)).toMatchObject({ ok: true, secretIndex: 1 })
-    const until = (time: number) => ({
-      ...rest,
-      secrets: [wrong.secret ?? '', { secret, notAfter: new Date(time).toISOString() }],
+  const { secret, ...rest } = auth
+  const other = wrong.secret
+  if (secret !== undefined && other !== undefined && wrong.secretEncoding === auth.secretEncoding)
+    it('accepts several secrets at once, each until its notAfter', async () => {
+      expect(await judge({ ...rest, secrets: [other, secret] }, sent)).toMatchObject({ ok: true, secretIndex: 1 })
+      const until = (time: number) => ({
+        ...rest,
+        secrets: [other, { secret, notAfter: new Date(time).toISOString() }],
+      })
+      expect(await judge(until(now), sent)).toMatchObject({ ok: true, secretIndex: 1 })
+      expect(await judge(until(now - 1), sent)).toMatchObject({ ok: false })
     })
-    expect(await judge(until(now), sent)).toMatchObject({ ok: true, secretIndex: 1 })
-    expect(await judge(until(now - 1), sent)).toMatchObject({ ok: false })
-  })
 
   it('hides its header', () => {
     const { hiddenHeaders } = createVerifier(auth)
@@ -168,11 +168,12 @@ describe.each(samples.filter(({ tolerance }) => tolerance !== undefined))('the t
     expect(await judge(auth, sample.send(stamp(sample, -11)))).toMatchObject({ ok: false })
   })
 
-  it('is compared in whole seconds when the sender counts in seconds', async () => {
-    if (sample.unit === 'ms') return
-    expect(await judge(sample.auth, sample.send(stamp(sample, -tolerance)), now + 999)).toMatchObject({ ok: true })
-    expect(await judge(sample.auth, sample.send(stamp(sample, -tolerance)), now + 1000)).toMatchObject({ ok: false })
-  })
+  if (sample.unit !== 'ms')
+    it('is compared in whole seconds when the sender counts in seconds', async () => {
+      const oldest = sample.send(stamp(sample, -tolerance))
+      expect(await judge(sample.auth, oldest, now + 999)).toMatchObject({ ok: true })
+      expect(await judge(sample.auth, oldest, now + 1000)).toMatchObject({ ok: false })
+    })
 })
 
 describe('values that the services publish', () => {
@@ -649,6 +650,7 @@ describe('the rules of auth', () => {
       base64(33),
     ]
     const prefixed = texts.flatMap((text) => [text, `whpk_${text}`, `whsec_${text}`])
+    const unusable: string[] = []
     for (const secretEncoding of ['utf8', 'hex', 'base64'] as const) {
       for (const secret of prefixed) {
         const auth: HookAuth = { scheme, secret, ...(scheme === 'hmac' && { header: 'x', secretEncoding }) }
@@ -666,9 +668,10 @@ describe('the rules of auth', () => {
           encoding === 'base64' && scheme !== 'hmac' ? secret.slice(prefix.length) : secret,
           encoding,
         )
-        expect({ secret, bytes: bytes.length > 0 }).toEqual({ secret, bytes: true })
-        expect(() => createVerifier(auth)).not.toThrow()
+        createVerifier(auth)
+        if (bytes.length === 0) unusable.push(secret)
       }
     }
+    expect(unusable).toEqual([])
   })
 })

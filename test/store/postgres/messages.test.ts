@@ -90,7 +90,7 @@ it('tell both gateways to catch up when they meet, because neither has sent anyt
     gateway.subscribe(catchUp, () => resolve())
     await promise
   })
-  await Promise.all(caughtUp)
+  await expect(Promise.all(caughtUp)).resolves.toHaveLength(2)
 })
 
 it('are not sent to a gateway that has not reported its presence for long', () => {

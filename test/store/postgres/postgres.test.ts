@@ -224,7 +224,9 @@ describe('the URL', () => {
     vi.stubEnv('PGPASSWORD', url.password)
     onTestFinished(() => void vi.unstubAllEnvs())
     url.password = ''
-    await (await open(url.href)).close()
+    const store = await open(url.href)
+    expect(await store.getState('nobody', 'nothing')).toBeUndefined()
+    await store.close()
   })
 
   it('requires TLS with sslmode=require, and not with sslmode=disable', async () => {

@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hookSchemes } from '../../core/config/schema/hook-auth.ts'
-import { loadPresets, type LoadedPreset } from './deliver.ts'
+import { hookSchemes } from '../core/config/schema/hook-auth.ts'
+import { loadPresets, type LoadedPreset } from './presets/deliver.ts'
 
-const page = await readFile(join(import.meta.dirname, '..', '..', 'docs', 'presets.md'), 'utf8')
+const page = await readFile(join(import.meta.dirname, '..', 'docs', 'presets.md'), 'utf8')
 
 describe('docs/presets.md', () => {
   it('lists each preset and each scheme', async () => {
@@ -20,7 +20,7 @@ describe('the preset of docs/presets.md', () => {
   let dir: string
   let uptime: LoadedPreset
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'thirteenth-'))
+    dir = await mkdtemp(join(tmpdir(), 'docs-presets-'))
     await writeFile(join(dir, 'uptime.ts'), /```ts\n(\/\/ uptime\.ts: [\s\S]*?)```/.exec(page)?.[1] ?? '')
     uptime = (await loadPresets({ plugins: ['./uptime.ts'], dir })).get('uptime')!
   })
