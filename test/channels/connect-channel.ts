@@ -4,7 +4,10 @@ import { onTestFinished } from 'vitest'
 import type { ChannelContext, Connection, InboundMessage } from '../../core/plugin/plugin.ts'
 import { createTestContext, type TestContext } from '../contracts/context.ts'
 
-interface Settings extends Partial<ChannelContext & TestContext> {
+/** Members replace those of the context. */
+interface Settings extends Partial<ChannelContext> {
+  /** The context of an earlier connection, with its state. */
+  context?: TestContext
   /** Called before a message is stored. A message is not stored if it throws. */
   beforeReceive?(message: InboundMessage): unknown
 }
@@ -15,18 +18,17 @@ export async function openDouble<Double extends { close(): unknown }>(opening: P
   return double
 }
 
-/** Settings replace members of the context. */
 export async function connectChannel<Config>(
   channel: { connect(config: Config, context: ChannelContext): Promise<Connection> },
   config: Config,
-  { beforeReceive, ...members }: Settings = {},
+  { context = createTestContext(), beforeReceive, ...members }: Settings = {},
 ) {
   const messages: InboundMessage[] = []
   const changes = new EventTarget()
   const lost = Promise.withResolvers<unknown>()
   const reasons: unknown[] = []
-  const context = {
-    ...createTestContext(),
+  const connection = await channel.connect(config, {
+    ...context,
     accountId: 'default',
     async receive(message: InboundMessage) {
       await beforeReceive?.(message)
@@ -39,8 +41,7 @@ export async function connectChannel<Config>(
       lost.resolve(reason)
     },
     ...members,
-  }
-  const connection = await channel.connect(config, context)
+  })
   let closed: Promise<void> | undefined
   const close = () => (closed ??= connection.close())
   onTestFinished(close)

@@ -1,50 +1,23 @@
 // The Discord channel with Discord's own libraries, against a double of Discord.
-import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import discord from '../../channels/discord/index.ts'
 import { isAuthError } from '../../core/plugin/errors.ts'
-import type { AuthError, ChannelContext, InboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
-import { createTestContext, type TestContext } from '../contracts/context.ts'
+import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { annId, botId, channelId, directId, type Discord, openDiscord, threadId } from '../doubles/discord.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
+import { connectChannel, openDouble } from './connect-channel.ts'
 
 channelContract(discord, openDiscord)
 
-/** A double that is closed when the test ends, which fails if it got what Discord does not know. */
-async function open(options?: Parameters<typeof openDiscord>[0]): Promise<Discord> {
-  const double = await openDiscord(options)
-  onTestFinished(() => double.close())
-  return double
-}
+/** The test fails if the double got what Discord does not know. */
+const open = (options?: Parameters<typeof openDiscord>[0]) => openDouble(openDiscord(options))
 
-async function connect(double: Discord, settings: { base?: TestContext; receive?: ChannelContext['receive'] } = {}) {
-  const base = settings.base ?? createTestContext()
-  const lost = Promise.withResolvers<string | AuthError>()
-  const messages: InboundMessage[] = []
-  const changes = new EventTarget()
-  const store: ChannelContext['receive'] = async (message) => {
-    messages.push(message)
-    changes.dispatchEvent(new Event('change'))
-    return 'accepted'
-  }
-  const receive = settings.receive ?? store
-  const context = { ...base, accountId: 'default', receive, lost: lost.resolve }
-  const connection = await discord.connect(double.config, context)
-  onTestFinished(() => connection.close())
-  return {
-    ...connection,
-    base,
-    messages,
-    lost: lost.promise,
-    /** Resolves when this many messages were received. */
-    received: async (count: number): Promise<InboundMessage[]> => {
-      while (messages.length < count) await once(changes, 'change')
-      return messages
-    },
-  }
+async function connect(double: Discord, settings?: Parameters<typeof connectChannel>[2]) {
+  const { connection, ...connected } = await connectChannel(discord, double.config, settings)
+  return { ...connection, ...connected }
 }
 
 async function start() {
@@ -57,7 +30,7 @@ async function start() {
     async reconnect(meanwhile: () => Promise<void>) {
       await connection.close()
       await meanwhile()
-      return await connect(double, { base: connection.base })
+      return await connect(double, { context: connection.context })
     },
   }
 }
@@ -358,7 +331,7 @@ describe('a lost connection', () => {
     expect(textsOf(await messages.received(2))).toEqual(['two', 'three'])
     const asked = double.requests.filter((name) => name === `GET /channels/${channelId}/messages`)
     await messages.close()
-    const last = await connect(double, { base: messages.base })
+    const last = await connect(double, { context: messages.context })
     await double.say('four')
     await last.received(1)
     expect(double.requests.filter((name) => name === asked[0])).toEqual(asked)
@@ -383,7 +356,7 @@ describe('a lost connection', () => {
     await first.received(1)
     await first.close()
     const other = await open({ token: 'token-of.another.bot_0123456789', bot: '900000000000000002' })
-    await connect(other, { base: first.base })
+    await connect(other, { context: first.context })
     expect(other.gateway).toMatchObject({ identified: 1, resumed: 0 })
   })
 
@@ -446,10 +419,10 @@ describe('closing', () => {
   it('ends an attempt to connect', async () => {
     const double = await open()
     double.gateway.refuse.push(4000, 4000, 4000)
-    const base = createTestContext()
-    const attempt = rejectionOf(connect(double, { base }))
+    const context = createTestContext()
+    const attempt = rejectionOf(connect(double, { context }))
     await double.gateway.reached('identified', 1)
-    base.abort()
+    context.abort()
     expect(await attempt).toBeInstanceOf(Error)
     expect(double.gateway.connections()).toBe(0)
   })
@@ -457,9 +430,9 @@ describe('closing', () => {
   it('does not wait for messages that cannot be stored', async () => {
     const double = await open()
     const receive = () => Promise.reject(new Error('the disk is full'))
-    const { close, base } = await connect(double, { receive })
+    const { close, context } = await connect(double, { receive })
     await double.say('hello')
-    await expect.poll(() => base.logged).toMatchObject([{ level: 'warn', fields: { reason: 'the disk is full' } }])
+    await expect.poll(() => context.logged).toMatchObject([{ level: 'warn', fields: { reason: 'the disk is full' } }])
     await close()
   })
 })

@@ -3,57 +3,29 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import imessage from '../../channels/imessage/index.ts'
-import type { ChannelContext, InboundMessage } from '../../core/plugin/plugin.ts'
+import type { InboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { type Fault, type ImessageDouble, openImessage } from '../doubles/imessage.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
+import { connectChannel, openDouble } from './connect-channel.ts'
 
 channelContract(imessage, openImessage)
 
+type Settings = Parameters<typeof connectChannel>[2] & { double?: ImessageDouble }
+
 /** A double with a connection. Both are closed when the test ends. */
-async function start({ double: given, ...overrides }: Partial<ChannelContext> & { double?: ImessageDouble } = {}) {
+async function start({ double: given, ...settings }: Settings = {}) {
   const double = given ?? (await open())
-  const received = createInbox()
-  const lost = Promise.withResolvers<unknown>()
-  const context = {
-    ...createTestContext(),
-    accountId: 'default',
-    receive: received.receive,
-    lost: lost.resolve,
-    ...overrides,
-  }
-  const connection = await imessage.connect(double.config, context)
-  onTestFinished(() => connection.close())
+  const connected = await connectChannel(imessage, double.config, settings)
+  const { connection } = connected
   const send = (text: string, to = double.to, key = 'k') => connection.send({ key, to, text })
-  return { double, connection, context, received, lost: lost.promise, send }
+  return { ...connected, double, send }
 }
 
-async function open(options: Parameters<typeof openImessage>[0] = {}): Promise<ImessageDouble> {
-  const double = await openImessage(options)
-  onTestFinished(() => double.close())
-  return double
-}
-
-function createInbox() {
-  const messages: InboundMessage[] = []
-  const arrivals = new EventTarget()
-  return {
-    messages,
-    async receive(message: InboundMessage) {
-      messages.push(message)
-      arrivals.dispatchEvent(new Event('message'))
-      return 'accepted' as const
-    },
-    count: async (count: number) => {
-      while (messages.length < count)
-        await new Promise((resolve) => arrivals.addEventListener('message', resolve, { once: true }))
-      return messages
-    },
-  }
-}
+const open = (options: Parameters<typeof openImessage>[0] = {}) => openDouble(openImessage(options))
 
 const isRunning = (pid: number): boolean => {
   try {
@@ -274,7 +246,7 @@ describe('what is received', () => {
   it('is a message with its sender, who also gets the reply', async () => {
     const { double, received } = await start()
     await double.say('Hello?')
-    expect(await received.count(1)).toEqual([
+    expect(await received(1)).toEqual([
       { id: 'G-1', from: { id: '+15551112222', name: 'Ann' }, to: '+15551112222', text: 'Hello?' },
     ])
   })
@@ -284,7 +256,7 @@ describe('what is received', () => {
     await double.sayInGroup('nothing', { mentioned: false })
     await double.sayInGroup('what is new?', { mentioned: true })
     double.add({ chat_guid: double.group, is_group: true, text: 'to Ann', thread_originator_guid: 'G-1' })
-    expect((await received.count(3)).map(({ to, group, mentioned, text }) => [to, group, mentioned, text])).toEqual([
+    expect((await received(3)).map(({ to, group, mentioned, text }) => [to, group, mentioned, text])).toEqual([
       [double.group, 'group', undefined, 'nothing'],
       [double.group, 'group', true, 'what is new?'],
       [double.group, 'group', undefined, 'to Ann'],
@@ -302,7 +274,7 @@ describe('what is received', () => {
       { ...file, original_path: path, missing: true },
     ]
     await double.say('\u{FFFC}', { attachments })
-    const [message] = await received.count(1)
+    const [message] = await received(1)
     const known = { name: 'cat.png', type: 'image/png', size: 7 }
     expect(message).toMatchObject({ text: '' })
     expect(message!.attachments).toEqual([{ ...known, read: expect.any(Function) }, known, known])
@@ -316,7 +288,7 @@ describe('what is received', () => {
     double.add({ text: 'Liked "x"', is_reaction: true })
     double.add({ text: '' })
     await double.say('right')
-    expect((await received.count(1)).map(({ text }) => text)).toEqual(['right'])
+    expect((await received(1)).map(({ text }) => text)).toEqual(['right'])
   })
 
   it('does not include what has an unknown shape', async () => {
@@ -329,20 +301,20 @@ describe('what is received', () => {
     for (const fields of strange)
       double.print(JSON.stringify({ method: 'message', params: { message: { ...row, ...fields } } }))
     await double.say('next')
-    expect((await received.count(1)).map(({ text }) => text)).toEqual(['next'])
+    expect((await received(1)).map(({ text }) => text)).toEqual(['next'])
   })
 
   it('continues after the last stored message when imsg ends', async () => {
     const first = await start()
     await first.double.say('one')
-    await first.received.count(1)
+    await first.received(1)
     await expect.poll(() => first.context.state.get('rowid')).toBe(1)
     await first.double.disconnect()
     await first.lost
     await first.connection.close()
     await first.double.say('two')
     const second = await start({ double: first.double, state: first.context.state })
-    expect((await second.received.count(1)).map(({ text }) => text)).toEqual(['two'])
+    expect((await second.received(1)).map(({ text }) => text)).toEqual(['two'])
     expect(first.double.calls('watch.subscribe').map(({ since_rowid }) => since_rowid)).toEqual([-1, 1])
   })
 
@@ -353,7 +325,7 @@ describe('what is received', () => {
     await first.connection.close()
     await double.say('new')
     const { received } = await start({ double, state: first.context.state })
-    expect((await received.count(1)).map(({ text }) => text)).toEqual(['new'])
+    expect((await received(1)).map(({ text }) => text)).toEqual(['new'])
   })
 
   it('does not advance past a message that is not stored', async () => {
@@ -370,31 +342,24 @@ describe('what is received', () => {
   })
 
   it('is offered again until it is stored, in order', async () => {
-    const inbox = createInbox()
     const tried: string[] = []
-    const receive = async (message: InboundMessage) => {
-      if (tried.push(message.text) === 1) throw new Error('the disk is full')
-      return await inbox.receive(message)
+    const beforeReceive = ({ text }: InboundMessage) => {
+      if (tried.push(text) === 1) throw new Error('the disk is full')
     }
-    const { double } = await start({ receive })
+    const { double, received } = await start({ beforeReceive })
     await double.say('one')
     await double.say('two')
-    await inbox.count(2)
+    await received(2)
     expect(tried).toEqual(['one', 'one', 'two'])
   })
 
   it('may be more messages than can wait, and then comes again', async () => {
-    const inbox = createInbox()
     const stored = Promise.withResolvers<void>()
-    const receive = async (message: InboundMessage) => {
-      await stored.promise
-      return await inbox.receive(message)
-    }
-    const { double, send } = await start({ receive })
+    const { double, send, received } = await start({ beforeReceive: () => stored.promise })
     for (let number = 1; number <= 2_500; number++) await double.say(`${number}`)
     expect(await send('meanwhile')).toMatchObject({ outcome: 'sent' })
     stored.resolve()
-    expect((await inbox.count(2_500)).map(({ text }) => Number(text))).toEqual(
+    expect((await received(2_500)).map(({ text }) => Number(text))).toEqual(
       Array.from({ length: 2_500 }, (_, index) => index + 1),
     )
     const cursors = double.calls('watch.subscribe').map(({ since_rowid }) => since_rowid)
@@ -402,15 +367,15 @@ describe('what is received', () => {
   })
 
   it('does not advance past a message about which imsg was asked when it ended', async () => {
-    const { double, received, lost, connection, context } = await start()
+    const { double, messages, lost, connection, context } = await start()
     double.failNext('message.send_status', 'drop')
     await double.sayInGroup('one', { mentioned: true })
     await double.say('two')
     await lost
     await connection.close()
-    expect(received.messages).toEqual([])
+    expect(messages).toEqual([])
     const second = await start({ double, state: context.state })
-    expect((await second.received.count(2)).map(({ text }) => text)).toEqual(['one', 'two'])
+    expect((await second.received(2)).map(({ text }) => text)).toEqual(['one', 'two'])
   })
 
   it.each(['{"method":"watch.overflow","params":{"subscription":1}}', '{"method":"error","params":{}}'])(

@@ -2,52 +2,24 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import mattermost from '../../channels/mattermost/index.ts'
 import { isAuthError } from '../../core/plugin/errors.ts'
-import type { InboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { ids, startMattermost } from '../doubles/mattermost.ts'
 import { startGateway } from '../helpers.ts'
+import { connectChannel, openDouble } from './connect-channel.ts'
 
 channelContract(mattermost, startMattermost)
 
 type Double = Awaited<ReturnType<typeof open>>
 
-async function open() {
-  const double = await startMattermost()
-  onTestFinished(() => double.close())
-  return double
-}
+const open = () => openDouble(startMattermost())
 
-interface Options {
-  context?: ReturnType<typeof createTestContext>
-  /** Called instead of storing a message. */
-  receive?(message: InboundMessage): Promise<void>
-}
-
-async function connect(double: Double, { context = createTestContext(), receive }: Options = {}) {
-  const received: InboundMessage[] = []
-  const lost: unknown[] = []
-  const connection = await mattermost.connect(double.config, {
-    ...context,
-    accountId: 'default',
-    async receive(message) {
-      await receive?.(message)
-      received.push(message)
-      return 'accepted'
-    },
-    lost: (reason) => void lost.push(reason),
-  })
-  let closed: Promise<void> | undefined
-  const close = () => (closed ??= connection.close())
-  onTestFinished(close)
+async function connect(double: Double, settings: Parameters<typeof connectChannel>[2] = {}) {
+  const { connection, received, messages, reasons, context } = await connectChannel(mattermost, double.config, settings)
   const send = (message: Partial<Parameters<typeof connection.send>[0]> = {}) =>
     connection.send({ key: 'k', to: ids.room, text: 'hello', ...message })
-  const next = async (count: number) => {
-    await vi.waitUntil(() => received.length >= count, { timeout: 8000, interval: 5 })
-    return received
-  }
-  return { ...connection, close, send, next, received, lost, context }
+  return { ...connection, send, next: received, received: messages, lost: reasons, context, logged: context.logged }
 }
 
 const postsOf = ({ calls }: Double) => calls.filter((call) => call === 'POST posts').length
@@ -230,7 +202,7 @@ describe('a message from Mattermost', () => {
     const double = await open()
     const [called, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const { context, next } = await connect(double, {
-      receive: async () => {
+      beforeReceive: async () => {
         called.resolve()
         await stored.promise
       },
@@ -246,7 +218,7 @@ describe('a message from Mattermost', () => {
 
   it('that cannot be stored ends the connection, and comes again on the next, before those after it', async () => {
     const double = await open()
-    const first = await connect(double, { receive: () => Promise.reject(new Error('the disk is full')) })
+    const first = await connect(double, { beforeReceive: () => Promise.reject(new Error('the disk is full')) })
     await double.say('one')
     await double.say('two')
     await vi.waitUntil(() => first.lost.length > 0)

@@ -2,58 +2,30 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import signal from '../../channels/signal/index.ts'
 import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
-import { AuthError, type ChannelContext, type InboundMessage, type Json } from '../../core/plugin/plugin.ts'
+import { AuthError, type InboundMessage, type Json } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { type Fault, openSignal, type SignalDouble } from '../doubles/signal.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
+import { connectChannel, openDouble } from './connect-channel.ts'
 
 // Without ids, a message is lost if the gateway crashes before it has stored it: signal-cli hands it over once.
 channelContract(signal, () => openSignal({ hasIds: true }))
 
+type Settings = Parameters<typeof connectChannel>[2] & { double?: SignalDouble }
+
 /** A double with a connection. Both are closed when the test ends. */
-async function start({ double: given, ...overrides }: Partial<ChannelContext> & { double?: SignalDouble } = {}) {
+async function start({ double: given, ...settings }: Settings = {}) {
   const double = given ?? (await open())
-  const received = createInbox()
-  const lost = Promise.withResolvers<string | AuthError>()
-  const context = {
-    ...createTestContext(),
-    accountId: 'default',
-    receive: received.receive,
-    lost: lost.resolve,
-    ...overrides,
-  }
-  const connection = await signal.connect(double.config, context)
-  onTestFinished(() => connection.close())
+  const connected = await connectChannel(signal, double.config, settings)
+  const { connection } = connected
   const send = (text: string, to = double.to) => connection.send({ key: 'k', to, text })
-  return { double, connection, context, received, lost: lost.promise, send }
+  return { ...connected, double, send }
 }
 
-async function open(options: Parameters<typeof openSignal>[0] = {}): Promise<SignalDouble> {
-  const double = await openSignal(options)
-  onTestFinished(() => double.close())
-  return double
-}
-
-function createInbox() {
-  const messages: InboundMessage[] = []
-  const arrivals = new EventTarget()
-  return {
-    messages,
-    async receive(message: InboundMessage) {
-      messages.push(message)
-      arrivals.dispatchEvent(new Event('message'))
-      return 'accepted' as const
-    },
-    count: async (count: number) => {
-      while (messages.length < count)
-        await new Promise((resolve) => arrivals.addEventListener('message', resolve, { once: true }))
-      return messages
-    },
-  }
-}
+const open = (options: Parameters<typeof openSignal>[0] = {}) => openDouble(openSignal(options))
 
 describe('connecting', () => {
   it('throws an AuthError if the account is not linked', async () => {
@@ -217,7 +189,7 @@ describe('what is received', () => {
   it('is a message with its sender, who also gets the reply', async () => {
     const { double, received } = await start()
     await double.say('Hello?')
-    const [message] = await received.count(1)
+    const [message] = await received(1)
     expect(message).toEqual({
       id: expect.stringMatching(/^00000000-0000-4000-8000-000000000002:\d+$/),
       from: { id: '+15551112222', otherIds: ['00000000-0000-4000-8000-000000000002'], name: 'Ann' },
@@ -230,7 +202,7 @@ describe('what is received', () => {
     const { double, received } = await start()
     const envelope = { sourceNumber: null, sourceUuid: 'u-1', dataMessage: { timestamp: 5, message: 'hi' } }
     await double.emit({ account: double.config.account, envelope })
-    expect((await received.count(1))[0]).toMatchObject({ id: 'u-1:5', from: { id: 'u-1' }, to: 'u-1' })
+    expect((await received(1))[0]).toMatchObject({ id: 'u-1:5', from: { id: 'u-1' }, to: 'u-1' })
   })
 
   it('is from a group, with mentions as text', async () => {
@@ -249,7 +221,7 @@ describe('what is received', () => {
       ],
     })
     await double.say('Yes.', { groupInfo, quote: { id: 1, authorNumber: double.config.account } })
-    expect((await received.count(4)).map(({ to, group, mentioned, text }) => [to, group, mentioned, text])).toEqual([
+    expect((await received(4)).map(({ to, group, mentioned, text }) => [to, group, mentioned, text])).toEqual([
       [double.group, 'group', true, 'what is new?'],
       [double.group, 'group', false, 'nothing'],
       [double.group, 'group', true, 'and @u-2: 👍 \u{FFFC}'],
@@ -264,7 +236,7 @@ describe('what is received', () => {
     await double.say('', { attachments: [file, { contentType: 'text/x-signal-plain', id: 'long' }] })
     await double.say('', { attachments: [file], groupInfo: { groupId: double.group } })
     await double.say('', { attachments: [{ ...file, id: 'gone' }] })
-    const [direct, inGroup, gone] = (await received.count(3)).map(({ attachments }) => attachments!)
+    const [direct, inGroup, gone] = (await received(3)).map(({ attachments }) => attachments!)
     expect(direct).toEqual([{ name: 'abc.png', type: 'image/png', size: 7, read: expect.any(Function) }])
     const { signal: never } = new AbortController()
     expect(await readText(direct![0]!)).toBe('picture')
@@ -279,7 +251,7 @@ describe('what is received', () => {
   it('does not read files that may be viewed only once', async () => {
     const { double, received } = await start()
     await double.say('', { viewOnce: true, attachments: [{ contentType: 'image/png', id: 'abc.png' }] })
-    expect((await received.count(1))[0]!.attachments).toEqual([{ name: 'abc.png', type: 'image/png' }])
+    expect((await received(1))[0]!.attachments).toEqual([{ name: 'abc.png', type: 'image/png' }])
   })
 
   it('does not include own messages, receipts, reactions, or messages for another account', async () => {
@@ -292,7 +264,7 @@ describe('what is received', () => {
     const dataMessage = { timestamp: 2, message: 'wrong' }
     await double.emit({ account: '+19', envelope: { sourceNumber: '+15551112222', dataMessage } })
     await double.say('right')
-    expect((await received.count(1)).map(({ text }) => text)).toEqual(['right'])
+    expect((await received(1)).map(({ text }) => text)).toEqual(['right'])
     expect(context.logged.map(({ message }) => message)).toEqual([
       'message ignored: signal-cli received it for another account',
     ])
@@ -311,7 +283,7 @@ describe('what is received', () => {
     const { double, received } = await start()
     await double.emit(data)
     await double.say('next')
-    expect((await received.count(1)).map(({ text }) => text)).toEqual(['next'])
+    expect((await received(1)).map(({ text }) => text)).toEqual(['next'])
   })
 
   it('reports a message that signal-cli could not read', async () => {
@@ -319,7 +291,7 @@ describe('what is received', () => {
     const exception = { message: 'about a secret', type: 'UntrustedIdentityException' }
     await double.emit({ account: double.config.account, envelope: {}, exception })
     await double.say('next')
-    await received.count(1)
+    await received(1)
     expect(context.logged).toEqual([
       { level: 'warn', fields: { type: 'UntrustedIdentityException' }, message: 'signal-cli could not read a message' },
     ])
@@ -331,20 +303,18 @@ describe('what is received', () => {
     const data = JSON.stringify({ envelope }).replace('{"env', '{\r\ndata:"env')
     const event = `:\r\n\r\nevent:receive\r\ndata: ${data}\r\n\r\n`
     for (const byte of Buffer.from(event)) double.write(Buffer.of(byte))
-    expect((await received.count(1))[0]!.text).toBe('Grüße 👋')
+    expect((await received(1))[0]!.text).toBe('Grüße 👋')
   })
 
   it('is offered again until it is stored, in order', async () => {
-    const inbox = createInbox()
     const tried: string[] = []
-    const receive = async (message: InboundMessage) => {
-      if (tried.push(message.text) === 1) throw new Error('the disk is full')
-      return await inbox.receive(message)
+    const beforeReceive = ({ text }: InboundMessage) => {
+      if (tried.push(text) === 1) throw new Error('the disk is full')
     }
-    const { double } = await start({ receive })
+    const { double, received } = await start({ beforeReceive })
     await double.say('one')
     await double.say('two')
-    await inbox.count(2)
+    await received(2)
     expect(tried).toEqual(['one', 'one', 'two'])
   })
 })
@@ -360,14 +330,14 @@ describe('the stream of messages', () => {
     }
     const first = await start({ double, state })
     await double.say('one')
-    await first.received.count(1)
+    await first.received(1)
     await expect.poll(() => values.get('lastEventId')).toBe('0')
     await double.disconnect()
     expect(await first.lost).toEqual(expect.any(String))
     await first.connection.close()
     await double.say('two')
     const second = await start({ double, state })
-    expect((await second.received.count(1)).map(({ text }) => text)).toEqual(['two'])
+    expect((await second.received(1)).map(({ text }) => text)).toEqual(['two'])
     expect(double.lastEventIds).toEqual([undefined, '0'])
   })
 
@@ -389,7 +359,7 @@ describe('the stream of messages', () => {
     onTestFinished(() => void vi.useRealTimers())
     const { double, received, lost } = await start()
     await double.say('one')
-    await received.count(1)
+    await received(1)
     await vi.advanceTimersByTimeAsync(61_000)
     expect(await lost).toBe('signal-cli has been silent for too long.')
   })

@@ -5,53 +5,22 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import slack from '../../channels/slack/index.ts'
 import { isAuthError } from '../../core/plugin/errors.ts'
-import type { InboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { ids, startSlack } from '../doubles/slack.ts'
 import { startGateway } from '../helpers.ts'
+import { connectChannel, openDouble } from './connect-channel.ts'
 
 channelContract(slack, startSlack)
 
-interface Options {
-  context?: ReturnType<typeof createTestContext>
-  /** Called instead of storing a message. */
-  receive?(message: InboundMessage): Promise<void>
-}
+const open = () => openDouble(startSlack())
 
-async function open() {
-  const double = await startSlack()
-  onTestFinished(() => double.close())
-  return double
-}
-
-async function connect(
-  double: Awaited<ReturnType<typeof open>>,
-  { context = createTestContext(), receive }: Options = {},
-) {
-  const received: InboundMessage[] = []
-  const lost: unknown[] = []
-  const connection = await slack.connect(double.config, {
-    ...context,
-    accountId: 'default',
-    async receive(message) {
-      await receive?.(message)
-      received.push(message)
-      return 'accepted'
-    },
-    lost: (reason) => void lost.push(reason),
-  })
-  let closed: Promise<void> | undefined
-  const close = () => (closed ??= connection.close())
-  onTestFinished(close)
+async function connect(double: Awaited<ReturnType<typeof open>>, settings: Parameters<typeof connectChannel>[2] = {}) {
+  const { connection, received, messages, reasons, context } = await connectChannel(slack, double.config, settings)
   const send = (message: Partial<Parameters<typeof connection.send>[0]> = {}) =>
     connection.send({ key: 'k', to: ids.room, text: 'hello', ...message })
-  const next = async (count: number) => {
-    await vi.waitUntil(() => received.length >= count, { timeout: 8000, interval: 5 })
-    return received
-  }
-  return { ...connection, close, send, next, received, lost, context, logged: context.logged }
+  return { ...connection, send, next: received, received: messages, lost: reasons, context, logged: context.logged }
 }
 
 describe('sending to Slack', () => {
@@ -252,7 +221,7 @@ describe('a message from Slack', () => {
     const stored = Promise.withResolvers<void>()
     const called = Promise.withResolvers<void>()
     const { next } = await connect(double, {
-      receive: async () => {
+      beforeReceive: async () => {
         called.resolve()
         await stored.promise
       },
@@ -267,7 +236,7 @@ describe('a message from Slack', () => {
 
   it('is delivered again with the same id if it was not confirmed', async () => {
     const double = await open()
-    const first = await connect(double, { receive: () => Promise.reject(new Error('the disk is full')) })
+    const first = await connect(double, { beforeReceive: () => Promise.reject(new Error('the disk is full')) })
     await double.say('hello')
     await vi.waitUntil(() => first.logged.some(({ level }) => level === 'warn'))
     await first.close()

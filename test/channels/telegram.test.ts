@@ -1,46 +1,26 @@
 // The Telegram channel with grammY and a double of the Bot API.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import telegram from '../../channels/telegram/index.ts'
-import type { AuthError, Connection, InboundMessage, OutboundMessage } from '../../core/plugin/plugin.ts'
+import type { Connection, InboundMessage, OutboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { bot, openTelegram, type TelegramDouble, type TelegramFault, tooManyRequests } from '../doubles/telegram.ts'
 import { type Document, startGateway } from '../helpers.ts'
+import { connectChannel, openDouble } from './connect-channel.ts'
 
 channelContract(telegram, openTelegram)
 
-async function openDouble(): Promise<TelegramDouble> {
-  const double = await openTelegram()
-  onTestFinished(() => double.close())
-  return double
-}
+const open = () => openDouble(openTelegram())
 
-/** Connects the channel to a new double. `refuse` says which messages cannot be stored. */
-async function connect({ refuse = () => false }: { refuse?: (text: string) => boolean } = {}) {
-  const double = await openDouble()
-  const context = createTestContext()
-  const lost = Promise.withResolvers<string | AuthError>()
-  const [received, changes] = [new Array<InboundMessage>(), new EventTarget()]
-  const connection = await telegram.connect(double.config, {
-    ...context,
-    accountId: 'default',
-    lost: lost.resolve,
-    async receive(message) {
-      if (refuse(message.text)) throw new Error('the disk is full')
-      received.push(message)
-      changes.dispatchEvent(new Event('received'))
-      return 'accepted'
-    },
-  })
-  onTestFinished(() => connection.close())
-  const receives = async (count: number) => {
-    while (received.length < count) await new Promise((resolve) => changes.addEventListener('received', resolve))
-    return received
-  }
+/** Connects the channel to a new double. */
+async function connect(settings?: Parameters<typeof connectChannel>[2]) {
+  const double = await open()
+  const connected = await connectChannel(telegram, double.config, settings)
+  const { connection, received, lost, context } = connected
   const send = (message: Partial<OutboundMessage>) =>
     connection.send({ key: 'k', to: double.to, text: 'canary text', ...message })
-  return { double, connection, send, receives, lost: lost.promise, logged: context.logged }
+  return { double, connection, send, receives: received, lost, logged: context.logged }
 }
 
 describe('a message of Telegram', () => {
@@ -78,7 +58,10 @@ describe('a message of Telegram', () => {
 
   it('is read again, in order, if it could not be stored', async () => {
     let faults = 1
-    const { double, receives } = await connect({ refuse: (text) => text === 'two' && faults-- > 0 })
+    const beforeReceive = ({ text }: InboundMessage) => {
+      if (text === 'two' && faults-- > 0) throw new Error('the disk is full')
+    }
+    const { double, receives } = await connect({ beforeReceive })
     await double.polled()
     for (const text of ['one', 'two', 'three']) double.push({ text })
     expect((await receives(3)).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
@@ -110,7 +93,7 @@ describe('a message of Telegram', () => {
 /** Connects the channel. The first message is stored when `stored` resolves. */
 async function connectHeld() {
   const [stored, called] = [Promise.withResolvers<'accepted'>(), Promise.withResolvers<InboundMessage>()]
-  const [double, received] = [await openDouble(), new Array<InboundMessage>()]
+  const [double, received] = [await open(), new Array<InboundMessage>()]
   const receive = (message: InboundMessage) => {
     received.push(message)
     called.resolve(message)
@@ -410,14 +393,14 @@ describe('the connection to Telegram', () => {
   })
 
   it('accepts a root that ends with a slash', async () => {
-    const double = await openDouble()
+    const double = await open()
     const connection = await tryConnecting({ ...double.config, apiRoot: `${double.config.apiRoot}//` })
     expect(await connection.send({ key: 'k', to: double.to, text: 'hello' })).toMatchObject({ outcome: 'sent' })
     await connection.close()
   })
 
   it('fails with an error that is worth a retry if Telegram is down', async () => {
-    const double = await openDouble()
+    const double = await open()
     double.fail('getMe', { status: 500, description: 'Internal Server Error' })
     const answered = await failureOf(tryConnecting(double.config))
     await double.close()
@@ -472,7 +455,7 @@ describe('the connection to Telegram', () => {
 
 describe('a gateway with Telegram', () => {
   async function start(settings: Document = {}) {
-    const double = await openDouble()
+    const double = await open()
     const gateway = await startGateway({
       agents: { defaults: { heartbeat: { every: 0 } } },
       channels: { telegram: { ...double.config, allowFrom: ['42'], ...settings } },

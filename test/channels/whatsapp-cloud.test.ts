@@ -1,12 +1,13 @@
 // WhatsApp through the Cloud API: the channel contract, signatures, files, and errors that say more than a status.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
-import type { ChannelContext, InboundMessage, Json } from '../../core/plugin/plugin.ts'
+import type { ChannelContext, Json } from '../../core/plugin/plugin.ts'
 import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { openWhatsappCloud } from '../doubles/whatsapp-cloud.ts'
 import { gatewayToken, startGateway } from '../helpers.ts'
+import { connectChannel, openDouble } from './connect-channel.ts'
 
 const to = '+15551112222'
 
@@ -30,26 +31,15 @@ channelContract(whatsapp, async () => {
 })
 
 async function connect(receive?: ChannelContext['receive']) {
-  const cloud = await openWhatsappCloud()
-  onTestFinished(() => cloud.close())
-  const inbox: InboundMessage[] = []
-  const context = createTestContext()
-  const store: ChannelContext['receive'] = async (message) => {
-    inbox.push(message)
-    return 'accepted'
-  }
+  const cloud = await openDouble(openWhatsappCloud())
   const undelivered: string[][] = []
-  const members = {
-    accountId: 'default',
-    lost: () => undefined,
-    receive: receive ?? store,
+  const { connection, messages } = await connectChannel(whatsapp, cloud.config, {
     undelivered: async (...report: string[]) => void undelivered.push(report),
-  }
-  const connection = await whatsapp.connect(cloud.config, { ...context, ...members })
-  onTestFinished(() => connection.close())
+    ...(receive && { receive }),
+  })
   const handle = connection.handle!
   cloud.connect(handle)
-  return { cloud, connection, handle, inbox, undelivered }
+  return { cloud, connection, handle, inbox: messages, undelivered }
 }
 
 describe('the webhook of the Cloud API', () => {
