@@ -24,12 +24,6 @@ interface Rule {
   check(file: Source, files: readonly Source[]): string | undefined
 }
 
-/** Names that this project once had for things that the field calls otherwise. */
-const privateWords = (
-  'announcement arrival arrivals bell catalogue door drawer fence generation idle journal lineage news part parts ' +
-  'piece pieces realm reap ring room starter starters strike strikes teller tellers verb verbs'
-).split(' ')
-
 const floors: Record<string, number> = {
   'main.ts': 17,
   cli: 16,
@@ -225,8 +219,6 @@ const rules: readonly Rule[] = [
       ['core/http/Utils.ts', '// A.'],
       ['core/http/helpers.ts', '// A.'],
       ['plugins/tools/index.ts', '// A.'],
-      ['core/http/door.ts', '// A.'],
-      ['core/bell/a.ts', '// A.'],
     ],
     check: ({ path }) => {
       const name = basename(path).replace(/(\.(test|config|long\.config))?\.ts$/, '')
@@ -244,20 +236,10 @@ const rules: readonly Rule[] = [
         ...(inCore({ path }) ? ['helpers', 'helper'] : []),
       ]
       if (forbidden.includes(name)) return `is called "${name}", which describes nothing`
-      const word = path.split(/[-/.]/).find((part) => privateWords.includes(part))
-      if (word !== undefined) return `is named with "${word}"; use the field's term`
       return name === 'index' &&
         !/^(channels\/[^/]+|plugins\/[^/]+\/[^/]+|plugins\/templates\/\w+\/src)\/index\.ts$/.test(path)
         ? 'is called index; only plugin folders and templates may have one'
         : undefined
-    },
-  },
-  {
-    name: 'lines have at most 120 columns',
-    broken: [['core/http/a.ts', `// A.\nconst a = '${'x'.repeat(120)}'`]],
-    check: ({ text }) => {
-      const index = text.split('\n').findIndex((line) => line.length > 120)
-      return index === -1 ? undefined : `has ${text.split('\n')[index]?.length} columns in line ${index + 1}`
     },
   },
   {

@@ -1,4 +1,5 @@
 // Resolves model references to models, and checks whether a request may use them. Providers load when first needed.
+import { readFileSync } from 'node:fs'
 import { parseDuration } from '../config/duration.ts'
 import { secretValues } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
@@ -8,7 +9,6 @@ import { createExtensionLog } from '../loader/extension-log.ts'
 import type { Json, LanguageModel, Log, Provider } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
 import type { Agent } from './agents.ts'
-import { describeMissingPackage } from './missing-package.ts'
 import { ModelError } from './model-error.ts'
 
 /** A model that the configuration allows. Its provider is not loaded yet. */
@@ -138,4 +138,19 @@ export function resolveReasoning(
 ): Reasoning | undefined {
   if (thinking === undefined || !model.reasoning) return undefined
   return thinking === 'off' ? 'none' : thinking
+}
+
+/** A sentence with the command that installs the missing package of a provider; undefined for any other error. */
+export function describeMissingPackage(error: unknown): string | undefined {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  if (code !== 'ERR_MODULE_NOT_FOUND') return undefined
+  const name = /Cannot find package '([^']+)'/.exec(String(message))?.[1]
+  return name && `The package ${name} is not installed; install it with: npm install ${name}${findTestedVersion(name)}`
+}
+
+/** Returns `@<version>` for a package that this gateway was tested with. */
+function findTestedVersion(name: string): string {
+  const manifest = readFileSync(new URL(import.meta.resolve('svc-gateway/package.json')), 'utf8')
+  const { optionalDependencies = {} } = JSON.parse(manifest) as { optionalDependencies?: Record<string, string> }
+  return optionalDependencies[name] ? `@${optionalDependencies[name]}` : ''
 }

@@ -1,4 +1,5 @@
 // Checks a document and resolves it to a configuration, or reports all of its problems.
+import { resolve } from 'node:path'
 import { dotted, type JsonSchema, listProblems, type Problem, unknownKey } from '../typebox.ts'
 import { normalizeSections } from './channels/ids.ts'
 import { nameSections } from './channels/sections.ts'
@@ -8,11 +9,10 @@ import type { ConfigDocument } from './file/read.ts'
 import { normalizeHooksPath } from './hooks-path.ts'
 import { suggest } from './nearest.ts'
 import { secretValues } from './redaction.ts'
-import { resolvePaths } from './file/relative-paths.ts'
 import { checkRules, type RuleFinding } from './rules/rules.ts'
 import { type Config, type ConfigurableExtensions, createConfigSchema } from './schema/schema.ts'
 import { type Finding, resolveSecretFiles } from './file/secrets.ts'
-import { isRecord, knownKeys } from './walk.ts'
+import { isRecord, knownKeys, replaceValues, rootPosition } from './walk.ts'
 
 export interface ResolvedConfig {
   config: Config
@@ -169,4 +169,15 @@ function normalized(config: Config, { channels }: Pick<ConfigurableExtensions, '
     hooks: token === undefined ? { ...hooks, path } : { ...hooks, path, token: token.trim() },
     channels: normalizeSections(config.channels, channels),
   }
+}
+
+/** Returns a copy with absolute paths for all strings that the schema marks with `path: true`. */
+function resolvePaths<Config>(config: Config, schema: JsonSchema, dir: string): Config {
+  const absolute = (value: unknown, isPath: boolean) =>
+    isPath && typeof value === 'string' ? resolve(dir, value) : value
+  return replaceValues(
+    config,
+    (value, position) => absolute(value, (position.schema as { path?: boolean } | undefined)?.path === true),
+    rootPosition(schema),
+  ) as Config
 }

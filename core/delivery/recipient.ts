@@ -1,7 +1,7 @@
 // Resolves where a reply goes: the channel, the account and the recipient, or why it cannot be delivered.
 import type { Config } from '../config/schema/schema.ts'
 import { channelName } from '../config/channels/names.ts'
-import { findRecipientProblem } from '../config/recipient-problem.ts'
+import { findRecipientProblem } from '../config/rules/recipients.ts'
 import type { Channel, Json } from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'

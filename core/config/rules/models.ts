@@ -1,4 +1,5 @@
-// Checks references to models: the provider, the list of allowed models, and unique aliases.
+// Checks references to models (the provider, the list of allowed models, unique aliases), and sections of providers.
+import { parseDuration } from '../duration.ts'
 import { nearest } from '../nearest.ts'
 import type { ModelEntry } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -76,3 +77,13 @@ const entryOf = (entry: ModelEntry) =>
   typeof entry === 'string'
     ? { id: entry.trim(), alias: undefined }
     : { id: entry.id.trim(), alias: entry.alias?.trim() }
+
+/** Checks the keys of the gateway in the sections of providers. */
+export function* providerRules({ config }: RuleContext): Iterable<RuleFinding> {
+  for (const [name, { firstTokenTimeout }] of Object.entries(config.providers))
+    if (firstTokenTimeout !== undefined && parseDuration(firstTokenTimeout) === undefined)
+      yield {
+        keys: ['providers', name, 'firstTokenTimeout'],
+        problem: 'must be a duration of at most 24 days, such as "90s" or "5m", or 0 for no limit',
+      }
+}

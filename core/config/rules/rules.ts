@@ -5,7 +5,7 @@ import { gatewayRules } from './gateway.ts'
 import { hookRules } from './hooks.ts'
 import { mappingRules } from './mappings.ts'
 import { presetRules } from './presets.ts'
-import { providerRules } from './providers.ts'
+import { providerRules } from './models.ts'
 import type { Rule, RuleContext, RuleFinding } from './rule.ts'
 import { toolRules } from './tools.ts'
 

@@ -1,11 +1,8 @@
 // Converts the Markdown of agents into the format of a channel.
 import type { ChannelLimits } from '../../plugin/plugin.ts'
 import { markCodeBlocks } from './code-blocks.ts'
-import { html } from './html.ts'
-import { ranges } from './ranges.ts'
-import { plainStyle, type Style } from './style.ts'
+import { html, plainStyle, ranges, type Style, whatsapp } from './styles.ts'
 import { bareText, plain, type Span, type StyledText } from './styled-text.ts'
-import { whatsapp } from './whatsapp.ts'
 
 type Format = NonNullable<ChannelLimits['format']>
 

@@ -1,7 +1,7 @@
 // Renders what is inside a block of Markdown: emphasis, code, links, images.
 import type { Node } from './parse.ts'
 import { bareText, plain, type Span, wrap } from './styled-text.ts'
-import type { Style } from './style.ts'
+import type { Style } from './styles.ts'
 
 export const renderInline = (nodes: readonly Node[], style: Style): Span[] =>
   nodes.flatMap((node) => renderNode(node, style))

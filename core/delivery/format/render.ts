@@ -2,7 +2,7 @@
 import { renderInline } from './inline.ts'
 import { type Node, parseMarkdown } from './parse.ts'
 import { bareText, joinSpans, plain, prefixLines, type Span, wrap } from './styled-text.ts'
-import type { Style } from './style.ts'
+import type { Style } from './styles.ts'
 
 interface Context {
   style: Style

@@ -2,8 +2,8 @@
 import { clip } from '../../kit/text.ts'
 import type { Log } from '../../plugin/plugin.ts'
 import type { NewEvent, Store } from '../../store/store.ts'
-import { parseChunkKey } from './chunk-key.ts'
 import type { CreateFailureEvent } from './failure-event.ts'
+import { parseChunkKey } from './send-chunk.ts'
 
 export interface LateFailure {
   channel: string

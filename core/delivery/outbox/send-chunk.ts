@@ -14,7 +14,7 @@ export interface Chunk {
   ranges?: OutboundMessage['ranges']
   /** Reads the file that is sent with the text. Throws `InputError` if there is no such file any more. */
   readFile?: (() => Promise<NonNullable<OutboundMessage['file']>>) | undefined
-  /** Idempotency key, the same for every attempt at this chunk. */
+  /** Idempotency key, the same for every attempt at this chunk. Platforms may return it. */
   key: string
   /** True: an earlier attempt may have reached the platform. */
   uncertain: boolean
@@ -116,4 +116,14 @@ async function withTimeout<Value>(work: Promise<Value>, timeoutMs: number): Prom
   } finally {
     clearTimeout(timer)
   }
+}
+
+// ── Keys ────────────────────────────────────────────────────────────────────────────────────────
+
+export const chunkKeyOf = (deliveryId: string, chunk: number): string => `${deliveryId}:${chunk}`
+
+/** Undefined if it is no such key: platforms also report on messages that the gateway has not sent. */
+export function parseChunkKey(key: unknown): { deliveryId: string; chunk: number } | undefined {
+  const [, deliveryId, chunk] = typeof key === 'string' ? (/^(.+):(\d{1,9})$/.exec(key) ?? []) : []
+  return deliveryId === undefined ? undefined : { deliveryId, chunk: Number(chunk) }
 }

@@ -4,8 +4,7 @@ import type { Channel, Log } from '../../plugin/plugin.ts'
 import type { DeliveryEnd, DeliveryFile, StoredDelivery } from '../../store/store.ts'
 import { splitIntoChunks } from '../format/chunks.ts'
 import type { Link } from '../connections/connections.ts'
-import { chunkKeyOf } from './chunk-key.ts'
-import { type Chunk, type ChunkEnd, sendChunk } from './send-chunk.ts'
+import { type Chunk, type ChunkEnd, chunkKeyOf, sendChunk } from './send-chunk.ts'
 
 /** Time limits for deliveries. */
 export interface OutboxLimits {

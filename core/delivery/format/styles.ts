@@ -1,0 +1,77 @@
+// The formats of channels: how each one writes marks, and what it escapes.
+import type { TextRange } from '../../plugin/plugin.ts'
+import { endMarksAtLines, type Mark, type Span } from './styled-text.ts'
+
+export interface Style {
+  bold?: Mark
+  italic?: Mark
+  strike?: Mark
+  code?: Mark
+  block?: Mark
+  /** Absent: each quoted line begins with `> `. */
+  quote?: Mark
+  /** The mark of a link, or undefined if the address is written after the text. */
+  link(address: string): Mark | undefined
+  escape(text: string): string
+  /** The last step: adapts the spans of a whole text. */
+  finish(spans: Span[]): Span[]
+}
+
+const markOf = (open: string, close = open): Mark => ({ open, close })
+
+export const plainStyle: Style = { link: () => undefined, escape: (text) => text, finish: (spans) => spans }
+
+// ── HTML, as Telegram accepts it ─────────────────────────────────────────────────────────────────
+
+const tag = (name: string) => markOf(`<${name}>`, `</${name}>`)
+
+const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+const escapeHtml = (text: string): string => text.replace(/[&<>]/g, (character) => escapes[character] as string)
+const escapeAttribute = (text: string): string => text.replace(/[&<>"]/g, (character) => escapes[character] as string)
+
+/** Longer addresses are written as text, so that a link never fills a message. */
+const maxAddressLength = 500
+
+const isLinkable = (address: string): boolean =>
+  /^(?:https?:|mailto:|tg:)[^\s\p{Cc}]+$/iu.test(address) && address.length <= maxAddressLength
+
+export const html: Style = {
+  bold: tag('b'),
+  italic: tag('i'),
+  strike: tag('s'),
+  code: tag('code'),
+  block: { ...tag('pre'), isBlock: true },
+  quote: tag('blockquote'),
+  link: (address) => (isLinkable(address) ? markOf(`<a href="${escapeAttribute(address)}">`, '</a>') : undefined),
+  escape: escapeHtml,
+  finish: (spans) => spans,
+}
+
+// ── WhatsApp ────────────────────────────────────────────────────────────────────────────────────
+
+export const whatsapp: Style = {
+  bold: markOf('*'),
+  italic: markOf('_'),
+  strike: markOf('~'),
+  code: markOf('`'),
+  block: { ...markOf('```\n', '\n```'), isBlock: true },
+  link: () => undefined,
+  escape: (text) => text,
+  // WhatsApp shows a mark as a character if the other one is on another line.
+  finish: endMarksAtLines,
+}
+
+// ── Ranges: a text without marks, and beside it where each style begins and how long it is ──────
+
+const rangeOf = (range: TextRange['style']): Mark => ({ open: '', close: '', range })
+
+export const ranges: Style = {
+  bold: rangeOf('bold'),
+  italic: rangeOf('italic'),
+  strike: rangeOf('strike'),
+  code: rangeOf('code'),
+  block: { ...rangeOf('code'), isBlock: true },
+  link: () => undefined,
+  escape: (text) => text,
+  finish: (spans) => spans,
+}
