@@ -369,20 +369,6 @@ describe('what is received', () => {
     expect(await context.state.get('rowid')).toBe(0)
   })
 
-  it('is offered again until it is stored, in order', async () => {
-    const inbox = createInbox()
-    const tried: string[] = []
-    const receive = async (message: InboundMessage) => {
-      if (tried.push(message.text) === 1) throw new Error('the disk is full')
-      return await inbox.receive(message)
-    }
-    const { double } = await start({ receive })
-    await double.say('one')
-    await double.say('two')
-    await inbox.count(2)
-    expect(tried).toEqual(['one', 'one', 'two'])
-  })
-
   it('may be more messages than can wait, and then comes again', async () => {
     const inbox = createInbox()
     const stored = Promise.withResolvers<void>()

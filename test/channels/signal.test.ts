@@ -333,20 +333,6 @@ describe('what is received', () => {
     for (const byte of Buffer.from(event)) double.write(Buffer.of(byte))
     expect((await received.count(1))[0]!.text).toBe('Grüße 👋')
   })
-
-  it('is offered again until it is stored, in order', async () => {
-    const inbox = createInbox()
-    const tried: string[] = []
-    const receive = async (message: InboundMessage) => {
-      if (tried.push(message.text) === 1) throw new Error('the disk is full')
-      return await inbox.receive(message)
-    }
-    const { double } = await start({ receive })
-    await double.say('one')
-    await double.say('two')
-    await inbox.count(2)
-    expect(tried).toEqual(['one', 'one', 'two'])
-  })
 })
 
 describe('the stream of messages', () => {

@@ -16,8 +16,8 @@ async function openDouble(): Promise<TelegramDouble> {
   return double
 }
 
-/** Connects the channel to a new double. `refuse` says which messages cannot be stored. */
-async function connect({ refuse = () => false }: { refuse?: (text: string) => boolean } = {}) {
+/** Connects the channel to a new double. */
+async function connect() {
   const double = await openDouble()
   const context = createTestContext()
   const lost = Promise.withResolvers<string | AuthError>()
@@ -27,7 +27,6 @@ async function connect({ refuse = () => false }: { refuse?: (text: string) => bo
     accountId: 'default',
     lost: lost.resolve,
     async receive(message) {
-      if (refuse(message.text)) throw new Error('the disk is full')
       received.push(message)
       changes.dispatchEvent(new Event('received'))
       return 'accepted'
@@ -74,14 +73,6 @@ describe('a message of Telegram', () => {
     ])
     expect(logged).toHaveLength(broken.length)
     expect(logged.every(({ level }) => level === 'debug')).toBe(true)
-  })
-
-  it('is read again, in order, if it could not be stored', async () => {
-    let faults = 1
-    const { double, receives } = await connect({ refuse: (text) => text === 'two' && faults-- > 0 })
-    await double.polled()
-    for (const text of ['one', 'two', 'three']) double.push({ text })
-    expect((await receives(3)).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
   })
 
   it('is confirmed to Telegram only after it was stored', async () => {
