@@ -132,7 +132,9 @@ function readLines(context: ChannelContext) {
     for await (const text of lines) {
       if (text.trim() !== '') await context.receive({ id: randomUUID(), from: { id: 'console' }, to: 'console', text })
     }
-  })().catch((error: unknown) => context.log.error({ err: error }, 'reading from the terminal ended'))
+  })().catch((error: unknown) => {
+    if (!context.signal.aborted) context.log.error({ err: error }, 'reading from the terminal ended')
+  })
   return {
     close: async () => {
       lines.close()

@@ -60,7 +60,7 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
     if (!message) return context.log.debug({}, 'an event of Discord is ignored: it is not a message')
     if (!message.isFromPerson || !isNew(message.id)) return
     const place = await untilDone(() => findPlace(message.channelId))
-    const result = await untilDone(() => context.receive(toInbound(message, place)))
+    const result = await context.receive(toInbound(message, place))
     await untilDone(() => progress.received({ ...message, isRead: result !== 'ignored', session }))
   }
 

@@ -1,5 +1,4 @@
 // The iMessage channel: sends and receives through imsg, which uses the Messages app of a Mac.
-import { setTimeout as delay } from 'node:timers/promises'
 import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { countOf, fieldsOf, listOf } from 'svc-gateway/kit'
 import { createReader, normalizeId, type Row } from './inbound.ts'
@@ -19,7 +18,6 @@ const Config = Type.Object({
 
 /** How many received messages may wait for the disk. imsg has to send those beyond it again. */
 const mostWaiting = 1_000
-const storeAgainMs = 1_000
 
 export default defineChannel<Static<typeof Config>>({
   name: 'imessage',
@@ -157,22 +155,15 @@ async function findNewestRow(imsg: Imsg): Promise<number> {
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'a message could not be read')
 
-/** Tries until the message is stored. Only then does the cursor advance. */
+/** Only when the message is stored does the cursor advance. */
 async function storeRow(
   { message, repliesTo, cursor }: Row,
   { imsg, context, signal }: { imsg: Imsg; context: ChannelContext; signal: AbortSignal },
 ): Promise<void> {
   // Messages does not tell who is mentioned, but a reply to a message of the account is meant for it.
   const mentioned = message?.group && repliesTo !== undefined && (await isOwnMessage(imsg, repliesTo))
-  while (true) {
-    signal.throwIfAborted()
-    try {
-      // Left out, it lets the gateway look for the name of the agent.
-      if (message) await context.receive(mentioned ? { ...message, mentioned } : message)
-      return await context.state.set(cursorKey, cursor)
-    } catch (error) {
-      context.log.warn({ err: error }, 'message could not be stored; it is tried again')
-      await delay(storeAgainMs, undefined, { signal })
-    }
-  }
+  signal.throwIfAborted()
+  // Left out, it lets the gateway look for the name of the agent.
+  if (message) await context.receive(mentioned ? { ...message, mentioned } : message)
+  await context.state.set(cursorKey, cursor)
 }

@@ -49,22 +49,14 @@ export function createReceiver(
     return { status }
   }
 
-  async function accept(activity: Fields): Promise<PlatformResponse> {
+  async function accept(activity: Fields, signal: AbortSignal): Promise<PlatformResponse> {
     const message = activity['type'] === 'message' ? readMessage(activity, { tokens, trust }) : undefined
-    if (!message) {
-      context.log.debug({ type: textOf(activity['type']) }, 'activity ignored: it is not a message to the bot')
-      return { status: 200 }
-    }
-    try {
-      await context.receive(message)
-      return { status: 200 }
-    } catch (error) {
-      context.log.warn({ err: error }, 'a message could not be stored; Teams may send it again')
-      return { status: 503 }
-    }
+    if (message) await context.receive(message, { signal })
+    else context.log.debug({ type: textOf(activity['type']) }, 'activity ignored: it is not a message to the bot')
+    return { status: 200 }
   }
 
-  return async ({ method, headers, body }) => {
+  return async ({ method, headers, body, signal }) => {
     if (method !== 'POST') return { status: 405 }
     const [, bearer] = /^Bearer (\S+)$/.exec(headers['authorization'] ?? '') ?? []
     const token = await verifyToken(bearer)
@@ -72,7 +64,7 @@ export function createReceiver(
     const activity = parseObject(body)
     if (!activity) return refuse({ status: 400, reason: 'the body is not a JSON object' })
     const fault = findFault(token, activity)
-    return fault ? refuse(fault) : await accept(activity)
+    return fault ? refuse(fault) : await accept(activity, signal)
   }
 }
 

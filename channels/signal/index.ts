@@ -1,7 +1,6 @@
 // The Signal channel: sends and receives through the HTTP daemon of signal-cli.
-import { setTimeout as delay } from 'node:timers/promises'
 import { phoneNumber, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
-import { type ChannelContext, defineChannel, type InboundMessage, type Static, Type } from 'svc-gateway/plugin'
+import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { notLinked, openEvents, type ServerEvent } from './events.ts'
 import { readMessage } from './inbound.ts'
 import { forgetAccount, linkAccount } from './login.ts'
@@ -23,8 +22,6 @@ const Config = Type.Object({
 const uuid = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}'
 const groupId = '[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{22}=='
 
-/** How long to wait before a message that could not be stored is offered again. */
-const storeAgainMs = 1_000
 const connectMs = 30_000
 const typingMs = 10_000
 
@@ -93,30 +90,19 @@ interface Receiving {
   signal: AbortSignal
 }
 
-/** Takes one message after the other, so that their order is kept and signal-cli waits for the disk. */
-async function receiveAll(events: AsyncIterable<ServerEvent>, receiving: Receiving): Promise<void> {
-  const { account, call, context, signal } = receiving
+/** Takes one message after the other: signal-cli has forgotten what it has handed over. */
+async function receiveAll(
+  events: AsyncIterable<ServerEvent>,
+  { account, call, context, signal }: Receiving,
+): Promise<void> {
   try {
     for await (const { id, data } of events) {
       const message = readMessage(data, { account, call, log: context.log })
-      if (message) await receiveUntilStored(message, receiving)
+      if (message) await context.receive(message)
       if (id !== undefined) await context.state.set(cursorKey, id)
     }
     if (!signal.aborted) context.lost('signal-cli closed the stream of messages')
   } catch (error) {
     if (!signal.aborted) context.lost(error instanceof Error ? error.message : 'reading messages failed')
-  }
-}
-
-/** signal-cli has handed over the message and forgotten it, so it must not be dropped. */
-async function receiveUntilStored(message: InboundMessage, { context, signal }: Receiving): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await context.receive(message)
-      return
-    } catch (error) {
-      context.log.warn({ err: error }, 'message could not be stored; it is tried again')
-      await delay(storeAgainMs, undefined, { signal })
-    }
   }
 }

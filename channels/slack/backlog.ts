@@ -6,7 +6,7 @@ import { toUnsent } from './errors.ts'
 
 interface BacklogDeps {
   web: WebClient
-  context: Pick<ChannelContext, 'log' | 'state'>
+  context: Pick<ChannelContext, 'log' | 'signal' | 'state'>
   /** Handles a message as if it were a new event. */
   onEvent(event: object): Promise<void>
 }
@@ -47,7 +47,7 @@ export function createBacklog({ web, context, onEvent }: BacklogDeps) {
   }
 
   function reportFailure(error: unknown): void {
-    if (stop.signal.aborted) return
+    if (stop.signal.aborted || context.signal.aborted) return
     const reason = toUnsent(error).detail
     context.log.warn({ reason }, 'missed messages could not be read; they are read after the next connect')
   }

@@ -1,5 +1,4 @@
 // The Socket Mode connection: hands over one event at a time, and confirms each to Slack when it has been handled.
-import { setTimeout as delay } from 'node:timers/promises'
 import type { SocketModeClient, SocketModeOptions } from '@slack/socket-mode'
 import { AuthError, type ChannelContext } from 'svc-gateway/plugin'
 import { toAuthError } from './errors.ts'
@@ -8,7 +7,7 @@ interface SocketDeps {
   appToken: string
   options: NonNullable<SocketModeOptions['clientOptions']> & Pick<SocketModeOptions, 'logger'> & { slackApiUrl: string }
   context: Pick<ChannelContext, 'lost' | 'log' | 'signal'>
-  /** Handles an event, which is confirmed to Slack afterwards. If it rejects, it is called again. */
+  /** Handles an event, which is confirmed to Slack afterwards, unless it rejects. */
   onEvent(event: unknown): Promise<void>
 }
 
@@ -20,8 +19,6 @@ interface Envelope {
 
 /** Time limit for Slack's first message on a new connection. */
 const helloMs = 20_000
-/** How long to wait before an event is handled again. */
-const retryMs = 1_000
 /** How long Slack may take to close a connection. It often leaves it open. */
 const closeMs = 500
 
@@ -44,14 +41,12 @@ export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<v
 
   /** Slack delivers an event again that is not confirmed, for example because the gateway stops. */
   async function handle({ body, ack }: Envelope): Promise<void> {
-    while (!stop.signal.aborted) {
-      try {
-        await deps.onEvent(body?.event)
-        return await ack().catch(() => context.log.debug({}, 'an event could not be confirmed'))
-      } catch (error) {
-        context.log.warn({ err: error }, 'a message could not be stored; it is tried again')
-        await delay(retryMs, undefined, { signal: stop.signal }).catch(() => undefined)
-      }
+    if (stop.signal.aborted) return
+    try {
+      await deps.onEvent(body?.event)
+      await ack()
+    } catch {
+      context.log.debug({}, 'an event could not be confirmed')
     }
   }
 

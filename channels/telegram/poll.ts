@@ -9,7 +9,7 @@ import { type Bot, readMessage } from './message.ts'
 const pollSeconds = 30
 /** An answer that is later than this never comes. */
 const deadlineMs = (pollSeconds + 15) * 1000
-/** Pause after another program has read the bot's messages, or after a message could not be stored. */
+/** Pause after another program has read the bot's messages. */
 const pauseMs = 1000
 
 interface Polling {
@@ -24,19 +24,12 @@ export async function poll(client: Client, { context, me, signal }: Polling): Pr
   let offset = 0
   let inConflict = false
 
-  /** Passes the update, unless its message could not be stored. */
-  async function take(update: unknown): Promise<boolean> {
+  async function take(update: unknown): Promise<void> {
     const id = (update as { update_id?: unknown } | null)?.update_id
     const message = readMessage(update, { me, client })
-    if (!message) log.debug({ update: id }, 'ignored an update that is not a message')
-    try {
-      if (message) await receive(message)
-    } catch (error) {
-      log.debug({ err: error }, 'a message could not be stored; it is read again')
-      return false
-    }
+    if (message) await receive(message)
+    else log.debug({ update: id }, 'ignored an update that is not a message')
     if (typeof id === 'number') offset = id + 1
-    return true
   }
 
   /** @returns how long to wait before the next poll, or undefined if the connection is lost */
@@ -56,11 +49,8 @@ export async function poll(client: Client, { context, me, signal }: Polling): Pr
   while (!signal.aborted) {
     try {
       for (const update of await getUpdates(client, offset, signal)) {
-        const stored = await take(update)
+        await take(update)
         if (signal.aborted) return
-        if (stored) continue
-        await pause(pauseMs, signal)
-        break
       }
       inConflict = false
     } catch (error) {

@@ -18,29 +18,25 @@ interface WebhookOptions {
 }
 
 export function createWebhook({ config, context, api }: WebhookOptions) {
-  async function accept(body: Uint8Array): Promise<PlatformResponse> {
+  async function accept({ body, signal }: PlatformRequest): Promise<PlatformResponse> {
     const payload = parse(body)
     for (const value of valuesOf(payload, config.phoneNumberId)) {
       for (const status of listOf(value.statuses).map(fieldsOf)) await reportFailure(status, context)
       const names = namesOf(value)
       for (const item of listOf(value.messages).map(fieldsOf)) {
         const message = readMessage(item, names, api)
-        if (message) await context.receive(message)
+        if (message) await context.receive(message, { signal })
         else context.log.debug({}, 'an item of a webhook request is not a message that can be read')
       }
     }
     return { status: 200 }
   }
 
-  return async ({ method, headers, query, body }: PlatformRequest): Promise<PlatformResponse> => {
+  return async (request: PlatformRequest): Promise<PlatformResponse> => {
+    const { method, headers, query, body } = request
     if (method === 'GET') return answerHandshake(query, config.verifyToken)
     if (!isSigned(body, headers['x-hub-signature-256'], config.appSecret)) return { status: 401 }
-    try {
-      return await accept(body)
-    } catch (error) {
-      context.log.warn({ err: error }, 'a webhook request could not be stored; Meta sends it again')
-      return { status: 503 }
-    }
+    return await accept(request)
   }
 }
 

@@ -70,6 +70,8 @@ function createDevice({ library, config, context, credentials }: DeviceOptions) 
       await socket.end(undefined)
     },
   }
+  // At once: while the socket is open, the library asks the sender again for a message that could not be stored.
+  context.signal.addEventListener('abort', () => void connection.close(), { once: true })
   return { opened, connection }
 }
 

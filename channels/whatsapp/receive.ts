@@ -1,7 +1,6 @@
 // Receives messages of a linked device: each is on disk before its key is used up and WhatsApp gets a receipt.
-import { setTimeout as delay } from 'node:timers/promises'
 import type { BinaryNode, WASocket } from 'baileys'
-import type { ChannelContext, InboundMessage } from 'svc-gateway/plugin'
+import type { ChannelContext } from 'svc-gateway/plugin'
 import type { Config } from './config.ts'
 import type { Credentials } from './credentials.ts'
 import type { Library } from './library.ts'
@@ -17,9 +16,6 @@ interface ReceiverOptions {
   signal: AbortSignal
 }
 
-/** Wait before a message that could not be stored is handed over again. */
-const retryMs = 1_000
-
 export function createReceiver({ library, config, credentials, context, signal }: ReceiverOptions) {
   /** The message that a ciphertext came in; the library decrypts without saying which one it is. */
   const stanzas = new WeakMap<Uint8Array, BinaryNode>()
@@ -29,27 +25,13 @@ export function createReceiver({ library, config, credentials, context, signal }
     const { me } = credentials.auth.creds
     if (!stanza || !me) return
     const mediaHost = config.mediaHost ?? 'mmg.whatsapp.net'
-    try {
-      const message = await readMessage({ library, repository, me, mediaHost }, stanza, plaintext)
-      if (message) await storeMessage(message)
-    } catch (error) {
+    const read = readMessage({ library, repository, me, mediaHost }, stanza, plaintext)
+    const message = await read.catch((error: unknown) => {
       signal.throwIfAborted()
       context.log.debug({ reason: (error as Error).name }, 'a message that cannot be read was ignored')
-    }
-  }
-
-  /** The platform keeps what gets no receipt, so this waits as long as it takes. Rejects when the connection ends. */
-  async function storeMessage(message: InboundMessage): Promise<void> {
-    for (;;) {
-      signal.throwIfAborted()
-      try {
-        await context.receive(message)
-        return
-      } catch (error) {
-        context.log.warn({ err: error }, 'a message could not be stored; it is tried again')
-        await delay(retryMs, undefined, { signal })
-      }
-    }
+    })
+    // The platform keeps what gets no receipt, so this waits as long as it takes.
+    if (message) await context.receive(message)
   }
 
   return {

@@ -125,11 +125,16 @@ export interface ChannelContext extends ExtensionContext {
   /** The id of the account in `channels.<name>.accounts`, or `default`. */
   accountId: string
   /**
-   * Hands a message to the gateway. The message is on disk when the promise resolves; confirm it to the platform only
-   * then. `ignored`: the sender may not write to the agent, a message in a group does not mention it, or there is
-   * neither text nor attachment. Rejects if the message cannot be stored; call it again later.
+   * Hands a message to the gateway. Call it once for each message, and await it: the message is on disk when the
+   * promise resolves; confirm it to the platform only then. While the message cannot be stored, the gateway tries
+   * again, and stores those that come later after it.
+   * `ignored`: the sender may not write to the agent, a message in a group does not mention it, there is neither text
+   * nor attachment, or the message is malformed, which the log says. Confirm it, too.
+   * Rejects only if the message is not stored when the connection ends, or when `options.signal` aborts. Do not confirm
+   * it then: the platform has to send it again.
+   * @param options `signal` limits how long it waits for the store, such as that of a `PlatformRequest`
    */
-  receive(message: InboundMessage): Promise<'accepted' | 'duplicate' | 'ignored'>
+  receive(message: InboundMessage, options?: { signal?: AbortSignal }): Promise<'accepted' | 'duplicate' | 'ignored'>
   /**
    * Reports a lost connection. The gateway logs the reason, calls `close` and then `connect` again. With an `AuthError`
    * it does not connect again until somebody logs in or the configuration changes.
@@ -163,7 +168,8 @@ export interface Connection {
   reconcile?(key: string, to: string, threadId?: string): Promise<'sent' | 'absent' | 'unknown'>
   /**
    * Answers a request of the platform to `/channels/<name>`, or to `/channels/<name>/<account>` if several accounts are
-   * configured. The gateway checks no credential: verify the platform's signature before anything else.
+   * configured. The gateway checks no credential: verify the platform's signature before anything else. If it rejects,
+   * the answer is 503, so that the platform sends the request again.
    */
   handle?(request: PlatformRequest): Promise<PlatformResponse>
 }
@@ -176,6 +182,8 @@ export interface PlatformRequest {
   query: Readonly<Record<string, string>>
   /** The bytes as they came, for the signature; at most 1 MiB. */
   body: Uint8Array
+  /** Aborts when the platform has waited for five seconds. Pass it to `receive`, and let `handle` reject then. */
+  signal: AbortSignal
 }
 
 /** The answer to a request of the platform. */

@@ -3,7 +3,6 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import imessage from '../../channels/imessage/index.ts'
-import type { InboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
@@ -339,18 +338,6 @@ describe('what is received', () => {
     await offered.promise
     await connection.close()
     expect(await context.state.get('rowid')).toBe(0)
-  })
-
-  it('is offered again until it is stored, in order', async () => {
-    const tried: string[] = []
-    const beforeReceive = ({ text }: InboundMessage) => {
-      if (tried.push(text) === 1) throw new Error('the disk is full')
-    }
-    const { double, received } = await start({ beforeReceive })
-    await double.say('one')
-    await double.say('two')
-    await received(2)
-    expect(tried).toEqual(['one', 'one', 'two'])
   })
 
   it('may be more messages than can wait, and then comes again', async () => {

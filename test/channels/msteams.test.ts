@@ -56,19 +56,21 @@ channelContract(teams, async () => {
   }
 })
 
+const { signal } = new AbortController()
+
 const botOf = (double: TeamsDouble): string => `28:${double.config.appId}`
 
 let double: TeamsDouble
 let connection: Connection
 let received: InboundMessage[]
-let onReceive: () => void
+let onReceive: (options: { signal?: AbortSignal } | undefined) => void
 let context: ReturnType<typeof createContext>
 
 const createContext = () => ({
   ...createTestContext(),
   accountId: 'default',
-  receive: async (message: InboundMessage) => {
-    onReceive()
+  receive: async (message: InboundMessage, options?: { signal?: AbortSignal }) => {
+    onReceive(options)
     received.push(message)
     return 'accepted' as const
   },
@@ -159,16 +161,21 @@ describe('a request to the bot', () => {
   })
 
   it('that is not JSON is answered 400, and a GET 405', async () => {
-    const request = { headers: { authorization: `Bearer ${double.token()}` }, query: {}, body: Buffer.from('{') }
+    const request = {
+      headers: { authorization: `Bearer ${double.token()}` },
+      query: {},
+      body: Buffer.from('{'),
+      signal,
+    }
     expect(await connection.handle?.({ method: 'POST', ...request })).toEqual({ status: 400 })
     expect(await connection.handle?.({ method: 'GET', ...request })).toEqual({ status: 405 })
   })
 
-  it('is answered 503 when the message could not be stored, so that it is sent again', async () => {
-    onReceive = () => {
-      throw new Error('the store is full')
-    }
-    expect(await receive({})).toBe(503)
+  it('is not accepted when its message is not stored in time, so that it is sent again', async () => {
+    const late = new Error('Teams waits no longer')
+    onReceive = (options) => options?.signal?.throwIfAborted()
+    const post: Post = (request) => connection.handle!({ ...request, signal: AbortSignal.abort(late) })
+    await expect(deliver(post, double.activity({}), double.token())).rejects.toBe(late)
   })
 
   it('that is no message of a person is accepted and ignored', async () => {

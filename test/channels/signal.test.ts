@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import signal from '../../channels/signal/index.ts'
 import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
-import { AuthError, type InboundMessage, type Json } from '../../core/plugin/plugin.ts'
+import { AuthError, type Json } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
@@ -304,18 +304,6 @@ describe('what is received', () => {
     const event = `:\r\n\r\nevent:receive\r\ndata: ${data}\r\n\r\n`
     for (const byte of Buffer.from(event)) double.write(Buffer.of(byte))
     expect((await received(1))[0]!.text).toBe('Grüße 👋')
-  })
-
-  it('is offered again until it is stored, in order', async () => {
-    const tried: string[] = []
-    const beforeReceive = ({ text }: InboundMessage) => {
-      if (tried.push(text) === 1) throw new Error('the disk is full')
-    }
-    const { double, received } = await start({ beforeReceive })
-    await double.say('one')
-    await double.say('two')
-    await received(2)
-    expect(tried).toEqual(['one', 'one', 'two'])
   })
 })
 

@@ -236,9 +236,11 @@ describe('a message from Slack', () => {
 
   it('is delivered again with the same id if it was not confirmed', async () => {
     const double = await open()
-    const first = await connect(double, { beforeReceive: () => Promise.reject(new Error('the disk is full')) })
+    const [called, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()]
+    const first = await connect(double, { beforeReceive: () => (called.resolve(), ended.promise) })
     await double.say('hello')
-    await vi.waitUntil(() => first.logged.some(({ level }) => level === 'warn'))
+    await called.promise
+    ended.reject(new Error('the connection has ended'))
     await first.close()
     expect(double.confirmed).toEqual([])
     const [envelope] = double.waiting

@@ -56,17 +56,6 @@ describe('a message of Telegram', () => {
     expect(logged.every(({ level }) => level === 'debug')).toBe(true)
   })
 
-  it('is read again, in order, if it could not be stored', async () => {
-    let faults = 1
-    const beforeReceive = ({ text }: InboundMessage) => {
-      if (text === 'two' && faults-- > 0) throw new Error('the disk is full')
-    }
-    const { double, receives } = await connect({ beforeReceive })
-    await double.polled()
-    for (const text of ['one', 'two', 'three']) double.push({ text })
-    expect((await receives(3)).map(({ text }) => text)).toEqual(['one', 'two', 'three'])
-  })
-
   it('is confirmed to Telegram only after it was stored', async () => {
     const { double, called, stored } = await connectHeld()
     double.pushRaw({ update_id: 500, message: { message_id: 1, chat: { id: 1 }, from: { id: 1 }, text: 'Hello' } })

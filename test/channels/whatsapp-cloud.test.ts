@@ -30,6 +30,8 @@ channelContract(whatsapp, async () => {
   }
 })
 
+const { signal } = new AbortController()
+
 async function connect(receive?: ChannelContext['receive']) {
   const cloud = await openDouble(openWhatsappCloud())
   const undelivered: string[][] = []
@@ -45,7 +47,8 @@ async function connect(receive?: ChannelContext['receive']) {
 describe('the webhook of the Cloud API', () => {
   it('answers the handshake only with the right verify token', async () => {
     const { handle, cloud } = await connect()
-    const get = (query: Record<string, string>) => handle({ method: 'GET', headers: {}, query, body: new Uint8Array() })
+    const get = (query: Record<string, string>) =>
+      handle({ method: 'GET', headers: {}, query, body: new Uint8Array(), signal })
     const query = { 'hub.mode': 'subscribe', 'hub.challenge': '12345' }
     const right = { ...query, 'hub.verify_token': cloud.config.verifyToken }
     expect(await get(right)).toEqual({ status: 200, body: '12345' })
@@ -63,10 +66,9 @@ describe('the webhook of the Cloud API', () => {
   ])('refuses a request whose signature is %s', async (_case, signature) => {
     const { cloud, handle, inbox } = await connect()
     const headers = { 'x-hub-signature-256': signature(cloud.sign) }
-    expect(await handle({ method: 'POST', headers, query: {}, body })).toEqual({ status: 401 })
-    expect(
-      await handle({ method: 'POST', headers: { 'x-hub-signature-256': cloud.sign(body) }, query: {}, body }),
-    ).toEqual({ status: 200 })
+    const request = { method: 'POST', query: {}, body, signal } as const
+    expect(await handle({ ...request, headers })).toEqual({ status: 401 })
+    expect(await handle({ ...request, headers: { 'x-hub-signature-256': cloud.sign(body) } })).toEqual({ status: 200 })
     expect(inbox).toEqual([])
   })
 
@@ -85,10 +87,15 @@ describe('the webhook of the Cloud API', () => {
     expect(inbox.map(({ text }) => text)).toEqual(['hello', 'Yes', 'Red'])
   })
 
-  it('answers 503 when a message cannot be stored, so that Meta sends it again', async () => {
-    const { cloud, handle } = await connect(() => Promise.reject(new Error('the disk is full')))
+  it('rejects when a message is not stored in time, so that Meta sends it again', async () => {
+    const late = new Error('Meta waits no longer')
+    const { cloud, handle } = await connect(async (_message, options) => {
+      options?.signal?.throwIfAborted()
+      return 'accepted'
+    })
     const message = { id: 'wamid.1', from: '15551112222', type: 'text', text: { body: 'hello' } }
-    expect(await handle(cloud.requestOf(cloud.payloadOf({ messages: [message] })))).toEqual({ status: 503 })
+    const request = cloud.requestOf(cloud.payloadOf({ messages: [message] }))
+    await expect(handle({ ...request, signal: AbortSignal.abort(late) })).rejects.toBe(late)
   })
 
   it.each<[string, Json]>([

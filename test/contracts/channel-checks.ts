@@ -113,7 +113,11 @@ export function channelChecks<Config>(channel: Channel<Config>): ChannelCheck<Co
       needs: ['disconnect', 'say'],
       run: survivesDisconnects,
     },
-    { name: 'calls receive again when a message could not be stored', needs: ['say'], run: repeatsRejected },
+    {
+      name: 'receives what was said while nothing could be stored, in order',
+      needs: ['say'],
+      run: survivesOutages,
+    },
     {
       name: 'receives a message again after a crash before it was stored',
       needs: ['disconnect', 'say'],
@@ -313,13 +317,16 @@ async function survivesDisconnects<Config>({ platform, gateway, texts }: Scene<C
   expect(await texts()).toEqual(['hello'])
 }
 
-async function repeatsRejected<Config>({ platform, gateway }: Scene<Config>) {
+async function survivesOutages<Config>({ platform, gateway }: Scene<Config>) {
   const held = gateway.holdNext()
-  const said = platform.say?.('hello')
+  const saidFirst = platform.say?.('first')
   const { id } = await held.message
   held.fail()
-  expect(await gateway.next()).toMatchObject({ id, text: 'hello' })
-  await said
+  await immediate()
+  const saidSecond = platform.say?.('second')
+  expect(await gateway.next()).toMatchObject({ id, text: 'first' })
+  expect((await gateway.next()).text).toBe('second')
+  await Promise.all([saidFirst, saidSecond])
   await expectNext({ platform, gateway }, 'later')
 }
 

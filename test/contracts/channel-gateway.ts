@@ -2,8 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { isAuthError } from '../../core/plugin/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { createAttachments } from '../../core/delivery/inbound/attachments.ts'
 import { createDownloads } from '../../core/delivery/inbound/downloads.ts'
+import { createReceive } from '../../core/delivery/inbound/receive.ts'
 import type {
   Channel,
   ChannelContext,
@@ -16,11 +18,11 @@ import type {
 } from '../../core/plugin/plugin.ts'
 import { createTestContext } from './context.ts'
 
-/** How long a call of `receive` waits, and how it ends. */
+/** An attempt to store a message, and how it ends. */
 export interface HeldMessage {
   /** Resolves when the channel has called `receive`. */
   message: Promise<InboundMessage>
-  /** Makes that call reject, as if the message could not be stored. */
+  /** Makes that attempt fail, as while the store is away. */
   fail(): void
 }
 
@@ -31,7 +33,7 @@ export interface PlayedGateway {
   connection(): Promise<Connection>
   /** Resolves with the next message that was stored. Its text describes its files. */
   next(): Promise<InboundMessage>
-  /** The next message is not stored until the caller decides. */
+  /** The next attempt to store a message waits until the caller decides. */
   holdNext(): HeldMessage
   /** Closes the connection while `held` waits, lets that fail, and connects again with the same state. */
   crash(held: HeldMessage): Promise<void>
@@ -67,31 +69,47 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
     log: base.log,
   })
   let current: Promise<Connection> | undefined
+  const ends = new WeakMap<Connection, AbortController>()
   const late: InboundMessage[] = []
   let closed = false
   let ended = false
   let keys = 0
-
-  const receive: ChannelContext['receive'] = (message) => {
-    if (ended) late.push(message)
-    return inbox.receive(message, () => describe(message))
-  }
 
   const describe = (message: InboundMessage): Promise<string> =>
     attachments.describe(message, { agentId: 'main', key: message.id, at: Date.now(), source: {} })
 
   async function open(): Promise<Connection> {
     const loss = Promise.withResolvers<unknown>()
-    const context: ChannelContext = { ...base, accountId: 'default', receive, lost: loss.resolve }
-    const connection = await channel.connect(config, context)
+    const end = new AbortController()
+    const signal = AbortSignal.any([base.signal, end.signal])
+    const accept = (message: InboundMessage) => inbox.accept(message, () => describe(message))
+    const store = createReceive({ accept, signal, fields: {}, log: base.log })
+    const receive: ChannelContext['receive'] = (message, options) => {
+      if (ended) late.push(message)
+      return store(message, options)
+    }
+    const connection = await channel.connect(config, {
+      ...base,
+      signal,
+      accountId: 'default',
+      receive,
+      lost: loss.resolve,
+    })
+    ends.set(connection, end)
     void loss.promise.then((reason) => reconnect(connection, reason))
     return connection
+  }
+
+  /** Aborts the signal of the connection first, as the gateway does. */
+  async function close(connection: Connection): Promise<void> {
+    ends.get(connection)?.abort()
+    await connection.close()
   }
 
   /** What the gateway does after a loss, without its pause. */
   function reconnect(lost: Connection, reason: unknown): void {
     if (closed) return
-    current = isAuthError(reason) ? Promise.reject(reason) : lost.close().then(openSoon)
+    current = isAuthError(reason) ? Promise.reject(reason) : close(lost).then(openSoon)
     current.catch(() => undefined)
   }
 
@@ -118,21 +136,22 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
       return { message: soon(message, 'a call of receive'), fail }
     },
     async crash(held) {
-      const closing = (await connection()).close()
+      const closing = close(await connection())
       held.fail()
       await soon(closing, 'the end of close')
       current = openSoon()
       await connection()
     },
     async handle(request) {
-      return (await (await connection()).handle?.(request)) ?? { status: 404 }
+      const { handle } = await connection()
+      return handle ? await handle(request).catch(() => ({ status: 503 })) : { status: 404 }
     },
     async close() {
       if (closed) return
       closed = true
       base.abort()
       const open = await current?.catch(() => undefined)
-      if (open) await soon(open.close(), 'the end of close')
+      if (open) await soon(close(open), 'the end of close')
       ended = true
     },
     files,
@@ -159,7 +178,7 @@ function createInbox() {
   const readers: ((message: InboundMessage) => void)[] = []
   const holds: ((message: InboundMessage) => Promise<never>)[] = []
 
-  async function receive(
+  async function accept(
     message: InboundMessage,
     describe: () => Promise<string>,
   ): ReturnType<ChannelContext['receive']> {
@@ -177,7 +196,7 @@ function createInbox() {
   }
 
   return {
-    receive,
+    accept,
     next: () =>
       new Promise<InboundMessage>((resolve) => {
         const message = messages.shift()
@@ -190,7 +209,7 @@ function createInbox() {
         called.resolve(message)
         return end.promise
       })
-      return { message: called.promise, fail: () => end.reject(new Error('the message could not be stored')) }
+      return { message: called.promise, fail: () => end.reject(new GatewayError('store_unavailable')) }
     },
   }
 }

@@ -31,7 +31,7 @@ export type Fault =
   | 'sends again after a lost answer'
   | 'starts from the newest message'
   | 'stops after a loss'
-  | 'stops after a rejected receive'
+  | 'stops if receive takes long'
   | 'stores the cursor before receive'
   | 'waits for the poll in close'
 
@@ -97,7 +97,7 @@ async function send(
   }
 }
 
-/** Reads the feed until `signal` aborts. A message that could not be stored is read again. */
+/** Reads the feed until `signal` aborts. */
 async function poll(
   call: Call,
   { receive, state, lost }: ChannelContext,
@@ -112,6 +112,7 @@ async function poll(
     if (fault === 'stores the cursor before receive') await store(entry.number)
     const stored = receive({ ...messageOf(entry, fault), ...(await attachmentsOf(call, entry, fault)) })
     if (fault === 'does not wait for receive') stored.catch(() => undefined)
+    else if (fault === 'stops if receive takes long') await Promise.race([stored, delay(20).then(fail)])
     else await stored
     await store(entry.number)
   }
@@ -121,11 +122,15 @@ async function poll(
       const response = await call(`/feed?after=${cursor}`, { signal })
       for (const entry of (await response.json()) as Entry[]) await take(entry)
     } catch (error) {
-      if (signal.aborted || fault === 'stops after a rejected receive') return
+      if (signal.aborted || fault === 'stops if receive takes long') return
       if (error instanceof TypeError) return fault === 'stops after a loss' ? undefined : lost('The feed has ended.')
       await delay(1)
     }
   }
+}
+
+const fail = (): never => {
+  throw new Error('receive takes too long')
 }
 
 async function attachmentsOf(

@@ -1,6 +1,7 @@
 // GET and POST /channels/<name>: requests of platforms, through a whole gateway and the real API.
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
+import { startModel } from '../doubles/model.ts'
 import { type Document, gatewayToken, startGateway } from '../helpers.ts'
 import { share } from '../share.ts'
 
@@ -96,6 +97,28 @@ describe('POST /channels/<name>', () => {
     expect(JSON.parse(lines[1]!).reason).toBe(
       'TypeError: handle must return { status, body? } with a status from 200 to 599',
     )
+  })
+
+  it('answers 503 in time while messages cannot be stored, and stores the message when it comes again', async () => {
+    const model = await startModel()
+    model.otherwise({ hang: true })
+    const { call, link, get, post } = await start({
+      agents: { defaults: { heartbeat: { every: 0 }, model: 'double/m', maxConcurrent: 1 } },
+      providers: model.providers,
+      hooks: { maxQueuedRuns: 1 },
+      gateway: { drainSeconds: 0 },
+    })
+    await link()
+    for (const id of ['runs', 'waits']) {
+      expect((await call({ ...message, id })).status).toBe(202)
+      await model.request(0)
+    }
+    const answer = await call({ ...message, id: 'late' })
+    expect([answer.status, answer.body.error.type]).toEqual([503, 'channel_unavailable'])
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+    const { items } = (await get('/api/runs?status=running')).body
+    await post(`/api/runs/${items[0].id}/cancel`, {}, operator)
+    await vi.waitFor(async () => expect((await call({ ...message, id: 'late' })).body.received).toBe('accepted'))
   })
 
   it('refuses a body of more than 1 MiB', async () => {

@@ -175,7 +175,8 @@ export type Post = (request: PlatformRequest) => Promise<PlatformResponse>
 /** Sends an activity to the bot as the Bot Framework does. */
 export async function deliver(post: Post | undefined, activity: object, token?: string): Promise<PlatformResponse> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  const response = await post?.({ method: 'POST', headers, query: {}, body: Buffer.from(JSON.stringify(activity)) })
+  const body = Buffer.from(JSON.stringify(activity))
+  const response = await post?.({ method: 'POST', headers, query: {}, body, signal: new AbortController().signal })
   if (!response) throw new Error('the connection handles no requests')
   return response
 }

@@ -106,7 +106,8 @@ export async function openWhatsappCloud() {
 
   const requestOf = (payload: Json, signature?: string): PlatformRequest => {
     const body = Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload))
-    return { method: 'POST', headers: { 'x-hub-signature-256': signature ?? sign(body) }, query: {}, body }
+    const headers = { 'x-hub-signature-256': signature ?? sign(body) }
+    return { method: 'POST', headers, query: {}, body, signal: new AbortController().signal }
   }
 
   /** Meta repeats a request until it is answered with 200. */

@@ -1,6 +1,7 @@
 // Tests overload and a full disk: the gateway returns 503 with Retry-After, and recovers by itself.
 import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { startChat } from '../doubles/chat.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway, temporaryFolder } from '../helpers.ts'
 import { ended, get, post, start, waitingTexts } from './process.ts'
@@ -79,6 +80,40 @@ describe('a full disk', () => {
     expect(accepted).toEqual(['before', 'after'])
   })
 })
+
+describe('a message of a channel on a full disk', () => {
+  it('is stored when there is space again, though the channel calls receive once', async () => {
+    const { chat, gateway, isWaiting } = await startOnFullDisk()
+    const said = chat.say({ id: 'while it is full' })
+    await isWaiting()
+    limitFiles(gateway.process.pid!, 'unlimited')
+    expect(await said).toBe('accepted')
+    expect(await chat.say({ id: 'while it is full' })).toBe('duplicate')
+    expect((await chat.holds(1)).map(({ to }) => to)).toEqual(['ann'])
+  })
+
+  it('does not keep the gateway from stopping', async () => {
+    const { chat, gateway, isWaiting } = await startOnFullDisk()
+    const said = chat.say({})
+    await isWaiting()
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    expect(await said).toMatch(/^rejected: AbortError/)
+  })
+})
+
+async function startOnFullDisk() {
+  const chat = await startChat()
+  const dir = temporaryFolder()
+  const agents = { defaults: { heartbeat: { every: 0 } } }
+  const channels = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+  const gateway = await start(dir, { agents, log: { level: 'warn' }, ...channels })
+  await expect.poll(() => chat.connected).toHaveLength(1)
+  limitFiles(gateway.process.pid!, 4096)
+  const isWaiting = async () => {
+    await expect.poll(() => gateway.log.join(), { timeout: 10_000 }).toContain('it is tried again')
+  }
+  return { chat, gateway, isWaiting }
+}
 
 /** Makes the kernel refuse to let files of the process grow beyond this size. */
 const limitFiles = (pid: number, bytes: number | 'unlimited') =>

@@ -52,6 +52,7 @@ async function connectOnce(channel: Channel, { accountId, settings }: Account): 
   })
   const connectAndClose = async (): Promise<void> => {
     const connection = await channel.connect(settings, createContext(accountId, signal))
+    stop.abort()
     await connection.close()
   }
   try {
@@ -64,9 +65,12 @@ async function connectOnce(channel: Channel, { accountId, settings }: Account): 
   }
 }
 
-/** Messages are rejected, so the platform keeps them for the gateway. */
+/** No message is stored, so the platform keeps them for the gateway. */
 function createContext(accountId: string, signal: AbortSignal): ChannelContext {
   const values = new Map<string, Json>()
+  const { promise: ended, reject } = Promise.withResolvers<never>()
+  ended.catch(() => undefined)
+  signal.addEventListener('abort', () => reject(signal.reason as Error))
   return {
     accountId,
     signal,
@@ -76,9 +80,7 @@ function createContext(accountId: string, signal: AbortSignal): ChannelContext {
       set: async (key, value) => void values.set(key, value),
       delete: async (key) => void values.delete(key),
     },
-    receive: async () => {
-      throw new Error('The gateway is not running yet.')
-    },
+    receive: () => ended,
     lost: () => undefined,
     undelivered: async () => undefined,
   }

@@ -1,5 +1,6 @@
 // One account of a channel: connects it, connects it again after failures, and disconnects it for a login.
 import { createExtensionLog } from '../../loader/extension-log.ts'
+import { createReceive } from '../inbound/receive.ts'
 import type { ReportLateFailure } from '../outbox/late-failures.ts'
 import type {
   Channel,
@@ -29,6 +30,7 @@ export interface ConnectionState extends Health<LinkState> {
 }
 
 export interface LinkDeps {
+  /** Tries once to accept a message. Rejects if it cannot be stored. */
   receive(account: Account, message: InboundMessage): ReturnType<ChannelContext['receive']>
   reportLateFailure: ReportLateFailure
   /** Called when an account has connected, because deliveries may be waiting for it. */
@@ -74,7 +76,8 @@ export function createLink(deps: LinkDeps, account: Account): Link {
   const supervisor = createSupervisor<Connection>({
     fields,
     open: ({ signal, lost }) => {
-      const receive: ChannelContext['receive'] = (message) => deps.receive(account, message)
+      const accept = (message: InboundMessage) => deps.receive(account, message)
+      const receive = createReceive({ accept, signal, fields, log: deps.log })
       const undelivered: ChannelContext['undelivered'] = (key, detail) =>
         deps.reportLateFailure({ channel: channel.name, accountId, key, detail })
       return channel.connect(account.settings, { ...context, signal, lost, receive, undelivered })

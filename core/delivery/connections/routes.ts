@@ -26,6 +26,8 @@ type Handle = NonNullable<Connection['handle']>
 const maxBodyBytes = 1024 * 1024
 /** Platforms wait less than this. */
 const handleMs = 30_000
+/** How long a message of a request may wait for the store. Some platforms wait for an answer only ten seconds. */
+const storeMs = 5_000
 const retryAfterSeconds = 5
 
 export function registerChannels(app: FastifyInstance, deps: ChannelRoutesDeps): void {
@@ -85,7 +87,7 @@ const unavailable = (cause?: unknown): GatewayError =>
 async function answer(request: FastifyRequest, reply: FastifyReply, deps: ChannelRoutesDeps): Promise<FastifyReply> {
   // The account may have lost its connection while the body arrived.
   const { link, handle } = findHandle(request, deps)
-  const response = await callHandle(handle, readPlatformRequest(request)).catch((error: unknown) => {
+  const response = await callHandle(handle, request).catch((error: unknown) => {
     const fields = { channel: link.channel.name, accountId: link.accountId, reqId: request.id }
     deps.log.error({ ...fields, ...describeThrown(error) }, 'the channel failed at a request of its platform')
     throw unavailable(error)
@@ -95,20 +97,25 @@ async function answer(request: FastifyRequest, reply: FastifyReply, deps: Channe
 }
 
 /** Rejects if the channel takes too long, or if its response is not one. */
-async function callHandle(handle: Handle, request: PlatformRequest): Promise<PlatformResponse> {
+async function callHandle(handle: Handle, request: FastifyRequest): Promise<PlatformResponse> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`handle took longer than ${handleMs / 1000} seconds`)), handleMs)
+  const wait = new AbortController()
+  const timers = [
+    setTimeout(() => wait.abort(new Error(`nothing was stored within ${storeMs / 1000} seconds`)), storeMs),
+    setTimeout(() => reject(new Error(`handle took longer than ${handleMs / 1000} seconds`)), handleMs),
+  ]
   try {
-    const response = (await Promise.race([handle(request), late])) as PlatformResponse | undefined
+    const handling = handle(readPlatformRequest(request, wait.signal))
+    const response = (await Promise.race([handling, late])) as PlatformResponse | undefined
     const status: unknown = response?.status
     if (response && Number.isInteger(status) && response.status >= 200 && response.status <= 599) return response
     throw new TypeError('handle must return { status, body? } with a status from 200 to 599')
   } finally {
-    clearTimeout(timer)
+    timers.forEach(clearTimeout)
   }
 }
 
-function readPlatformRequest({ raw, query, rawBody }: FastifyRequest): PlatformRequest {
+function readPlatformRequest({ raw, query, rawBody }: FastifyRequest, signal: AbortSignal): PlatformRequest {
   const first = (value: unknown): string => String(Array.isArray(value) ? value[0] : value)
   const headers = Object.entries(raw.headers).map(([name, value]) => [name, [value].flat().join(', ')])
   return {
@@ -116,6 +123,7 @@ function readPlatformRequest({ raw, query, rawBody }: FastifyRequest): PlatformR
     headers: Object.fromEntries(headers) as PlatformRequest['headers'],
     query: Object.fromEntries(Object.entries(query as object).map(([name, value]) => [name, first(value)])),
     body: rawBody ?? Buffer.alloc(0),
+    signal,
   }
 }
 

@@ -31,6 +31,15 @@ interface AttachmentsDeps {
 const maxAttachments = 10
 
 export function createAttachments({ saveFile, downloads, log }: AttachmentsDeps): Attachments {
+  /** What was said about each file, because a message that could not be stored is described again. */
+  const described = new WeakMap<Attachment, string>()
+
+  async function storeOnce(file: Attachment, index: number, context: AttachmentContext): Promise<string> {
+    const result = described.get(file) ?? (await store(file, index, context))
+    described.set(file, result)
+    return result
+  }
+
   /** Says where the file is, or why it was not stored. Nothing that goes wrong with a file loses the message. */
   async function store(file: Attachment, index: number, context: AttachmentContext): Promise<string> {
     if (index >= maxAttachments) return `not stored, because only the first ${maxAttachments} files of a message are`
@@ -50,7 +59,7 @@ export function createAttachments({ saveFile, downloads, log }: AttachmentsDeps)
 
   return {
     describe: async ({ text, attachments = [] }, context) => {
-      const results = await Promise.all(attachments.map((file, index) => store(file, index, context)))
+      const results = await Promise.all(attachments.map((file, index) => storeOnce(file, index, context)))
       const lines = attachments.map((file, index) => `[Attached file: ${describeFile(file)}; ${results[index]}]`)
       return [text, lines.join('\n')].filter((part) => part.trim() !== '').join('\n\n')
     },

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { type Access, resolveAccess } from '../../config/channels/access.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { InputError, type ChannelContext, type InboundMessage, type Log } from '../../plugin/plugin.ts'
+import type { ChannelContext, InboundMessage, Log } from '../../plugin/plugin.ts'
 import { agentSessionKey } from '../../sessions/keys.ts'
 import type { RunSpec } from '../../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult, NewRoute, Store } from '../../store/store.ts'
@@ -11,7 +11,6 @@ import { findRefusal, groupOf, idsOf, withoutMention } from './admission.ts'
 import type { Attachments } from './attachments.ts'
 import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
 import type { Account } from '../connections/connections.ts'
-import { readInboundMessage } from './message.ts'
 import type { Pairing } from './pairing.ts'
 import { createRefusalLog } from './refusal-log.ts'
 import type { ReplyRoutes } from '../reply-routes.ts'
@@ -39,6 +38,7 @@ interface InboundAgent {
   mainSession: string
 }
 
+/** Tries once to accept a message that `readInboundMessage` has read. Rejects if it cannot be stored. */
 export type Receive = (
   account: Pick<Account, 'accountId'> & { channel: Pick<Account['channel'], 'name'> },
   message: InboundMessage,
@@ -63,9 +63,8 @@ export function createInbound(deps: InboundDeps): Receive {
   const { channels, agents, store, accept, pairing, routes, onDeliveries, log } = deps
   const logRefusal = createRefusalLog(log)
 
-  return async ({ channel: { name: channel }, accountId }, received) => {
+  return async ({ channel: { name: channel }, accountId }, written) => {
     const source = { channel, accountId }
-    const written = read(received, source, log)
     const section = channels[channel]
     // A reload has removed the channel.
     if (!section) return 'ignored'
@@ -106,15 +105,6 @@ export function createInbound(deps: InboundDeps): Receive {
     routes.note(sessionKey, { ...address, at })
     if (work.deliveries) onDeliveries()
     return 'accepted'
-  }
-}
-
-function read(received: unknown, source: object, log: Log): InboundMessage {
-  try {
-    return readInboundMessage(received)
-  } catch (error) {
-    if (error instanceof InputError) log.error({ ...source, reason: error.message }, 'a channel passed a wrong message')
-    throw error
   }
 }
 

@@ -51,7 +51,16 @@ export function readInboundMessage(received: unknown): InboundMessage {
     ({ read }) => !['undefined', 'function'].includes(typeof read),
   )
   if (unreadable !== -1) throw new InputError(`receive: attachments[${unreadable}].read must be a function.`)
+  if (!isJson(message.route)) throw new InputError('receive: route must be a value that JSON can hold.')
   return wellFormed(message)
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    return value === undefined || JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
 }
 
 function explain(keys: readonly string[]): string {

@@ -232,12 +232,12 @@ describe('a call of receive', () => {
     [{ to: ' ' }, 'receive: to must be a non-empty string.'],
     [{ group: 'dm' }, 'receive: group must be "group", "channel" or absent.'],
     [{ attachments: [{ name: 'a.txt' }] }, 'receive: attachments[0].type must be a string.'],
-  ])('that is wrong rejects and is logged with its channel: %j', async (wrong, reason) => {
+  ])('with a malformed message drops it, and is logged with its channel: %j', async (wrong, reason) => {
     const { chat, logged } = shared()
     const before = logged.length
-    expect(await chat.say(wrong as never)).toBe('rejected: InputError')
+    expect(await chat.say(wrong as never)).toBe('ignored')
     const lines = logged.slice(before).map((text) => JSON.parse(text))
-    const line = lines.find(({ message }) => message.includes('wrong message'))
+    const line = lines.find(({ message }) => message.includes('was dropped'))
     expect(line).toMatchObject({ level: 'error', channel: 'chat-native', accountId: 'default', reason })
   })
 })
