@@ -208,10 +208,17 @@ describe('docs/cli.md', () => {
   })
 })
 
-describe('docs/index.md', () => {
-  it('links to every page', () => {
-    const links = filesOf(['docs']).filter((page) => page.endsWith('.md') && page !== 'docs/index.md')
-    expect(links.filter((page) => !read('docs/index.md').includes(`](${page.slice('docs/'.length)})`))).toEqual([])
+describe('lists of pages', () => {
+  const decisions = 'docs/internals/decisions/'
+  const pagesOf = (folder: string) => filesOf([folder]).filter((page) => page.endsWith('.md'))
+  it.each([
+    ['docs/', 'index.md', pagesOf('docs').filter((page) => !page.startsWith(decisions) || page.endsWith('/README.md'))],
+    [decisions, 'README.md', pagesOf(decisions)],
+  ])('in %s%s link to every page', (folder, list, expected) => {
+    const text = read(folder + list)
+    const paths = expected.map((page) => page.slice(folder.length)).filter((path) => path !== list)
+    expect(paths.length).toBeGreaterThan(10)
+    expect(paths.filter((path) => !text.includes(`](${path})`))).toEqual([])
   })
 })
 

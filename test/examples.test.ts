@@ -91,13 +91,11 @@ toolsetContract(extensions.toolsets.get('notes')!, {
   ],
 })
 
-channelContract(extensions.channels.get('pager')!, () => openPagerService({ token: 'secret' }))
-
-channelContract(extensions.channels.get('feed')!, async () => {
-  // The example has no groups and no files.
-  const { sayInGroup: _sayInGroup, sayWithFile: _sayWithFile, ...mailbox } = await openMailbox()
-  return mailbox
+channelContract(extensions.channels.get('pager')!, () => openPagerService({ token: 'secret' }), {
+  without: ['badConfig', 'disconnect', 'say', 'sayInGroup', 'sayWithFile'],
 })
+
+channelContract(extensions.channels.get('feed')!, openMailbox, { without: ['sayInGroup', 'sayWithFile'] })
 
 providerContract(extensions.providers.get('house-models')!, async () => {
   const wire = await startOpenAiChat()

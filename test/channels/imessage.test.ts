@@ -11,7 +11,7 @@ import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 
-channelContract(imessage, openImessage)
+channelContract(imessage, openImessage, { without: ['badConfig', 'limitNext'] })
 
 type Settings = Parameters<typeof connectChannel>[2] & { double?: ImessageDouble }
 

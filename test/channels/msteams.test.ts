@@ -21,40 +21,44 @@ const to = 'a:conversation'
 const strangeTenant = '33333333-3333-4333-8333-333333333333'
 const entraIssuer = 'https://sts.windows.net/33333333-3333-4333-8333-333333333333/'
 
-channelContract(teams, async () => {
-  const double = await openTeams()
-  let post: Post | undefined
-  const say = async (text: string, changes: object = {}) => {
-    const activity = double.activity({ text, ...changes })
-    let status = 503
-    while (status === 503) status = (await deliver(post, activity, double.token())).status
-    if (status !== 200) throw new Error(`the bot answered ${status}`)
-  }
-  return {
-    config: double.config,
-    badConfig: { ...double.config, appPassword: 'wrong' },
-    to,
-    webhook: (way) => void (post = way),
-    messages: async () => double.posted.map(({ conversation, text = '' }) => ({ to: conversation, text })),
-    say,
-    sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
-      say(mentioned ? `<at>Bot</at> ${text}` : text, {
-        conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId },
-        entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
-      }),
-    sayWithFile: (text: string, { name, content }: SaidFile) => {
-      double.files.set(name, content)
-      const file = { downloadUrl: `${double.url}/files/${name}`, fileType: 'txt' }
-      return say(text, {
-        attachments: [{ contentType: 'application/vnd.microsoft.teams.file.download.info', content: file, name }],
-      })
-    },
-    echo: (text: string) => say(text, { from: { id: botOf(double) } }),
-    loseNextAnswer: () => double.fail('drop-after'),
-    limitNext: (ms: number) => double.fail({ status: 429, headers: { 'retry-after': String(ms / 1000) } }),
-    close: double.close,
-  }
-})
+channelContract(
+  teams,
+  async () => {
+    const double = await openTeams()
+    let post: Post | undefined
+    const say = async (text: string, changes: object = {}) => {
+      const activity = double.activity({ text, ...changes })
+      let status = 503
+      while (status === 503) status = (await deliver(post, activity, double.token())).status
+      if (status !== 200) throw new Error(`the bot answered ${status}`)
+    }
+    return {
+      config: double.config,
+      badConfig: { ...double.config, appPassword: 'wrong' },
+      to,
+      webhook: (way) => void (post = way),
+      messages: async () => double.posted.map(({ conversation, text = '' }) => ({ to: conversation, text })),
+      say,
+      sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
+        say(mentioned ? `<at>Bot</at> ${text}` : text, {
+          conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId },
+          entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
+        }),
+      sayWithFile: (text: string, { name, content }: SaidFile) => {
+        double.files.set(name, content)
+        const file = { downloadUrl: `${double.url}/files/${name}`, fileType: 'txt' }
+        return say(text, {
+          attachments: [{ contentType: 'application/vnd.microsoft.teams.file.download.info', content: file, name }],
+        })
+      },
+      echo: (text: string) => say(text, { from: { id: botOf(double) } }),
+      loseNextAnswer: () => double.fail('drop-after'),
+      limitNext: (ms: number) => double.fail({ status: 429, headers: { 'retry-after': String(ms / 1000) } }),
+      close: double.close,
+    }
+  },
+  { without: ['disconnect'] },
+)
 
 const { signal } = new AbortController()
 

@@ -11,24 +11,28 @@ import { connectChannel, openDouble } from './connect-channel.ts'
 
 const to = '+15551112222'
 
-channelContract(whatsapp, async () => {
-  const cloud = await openWhatsappCloud()
-  return {
-    config: cloud.config,
-    badConfig: { ...cloud.config, accessToken: 'another-access-token' },
-    to,
-    messages: async () => cloud.messages,
-    say: (text: string) => cloud.say(text),
-    sayWithFile: (text: string, { name, type, content }: SaidFile) => {
-      const id = cloud.putFile({ name, type, data: content })
-      return cloud.say({ type: 'document', document: { id, mime_type: type, filename: name, caption: text } })
-    },
-    loseNextAnswer: () => cloud.fail('lose-answer'),
-    limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
-    webhook: cloud.connect,
-    close: cloud.close,
-  }
-})
+channelContract(
+  whatsapp,
+  async () => {
+    const cloud = await openWhatsappCloud()
+    return {
+      config: cloud.config,
+      badConfig: { ...cloud.config, accessToken: 'another-access-token' },
+      to,
+      messages: async () => cloud.messages,
+      say: (text: string) => cloud.say(text),
+      sayWithFile: (text: string, { name, type, content }: SaidFile) => {
+        const id = cloud.putFile({ name, type, data: content })
+        return cloud.say({ type: 'document', document: { id, mime_type: type, filename: name, caption: text } })
+      },
+      loseNextAnswer: () => cloud.fail('lose-answer'),
+      limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
+      webhook: cloud.connect,
+      close: cloud.close,
+    }
+  },
+  { without: ['disconnect', 'sayInGroup'] },
+)
 
 const { signal } = new AbortController()
 

@@ -56,6 +56,7 @@ channelContract(
       close: server.close,
     }
   },
+  { without: ['limitNext'] },
 )
 
 describe('linking', () => {

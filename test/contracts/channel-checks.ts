@@ -7,7 +7,7 @@ import type { Channel, ChannelLimits, SendResult } from '../../core/plugin/plugi
 import { compileCheck } from '../../core/typebox.ts'
 import { type PlayedGateway, playGateway } from './channel-gateway.ts'
 import { goesThroughStates } from './channel-states.ts'
-import type { Platform } from './platform.ts'
+import type { Platform, PlatformAbility } from './platform.ts'
 import { createFile } from './said-file.ts'
 import { trackResources } from './resources.ts'
 
@@ -24,7 +24,7 @@ export interface Scene<Config> {
 export interface ChannelCheck<Config> {
   name: string
   /** What the double must be able to do. */
-  needs?: readonly (keyof Platform<Config>)[]
+  needs?: readonly PlatformAbility[]
   run(scene: Scene<Config>): Promise<void>
 }
 
@@ -35,11 +35,8 @@ interface Setup<Config> {
   waitMs?: number
 }
 
-/**
- * Runs one check on a new platform with a new connection, and closes both. Returns what the double lacks: then nothing
- * was checked.
- */
-export async function runCheck<Config>(check: ChannelCheck<Config>, setup: Setup<Config>): Promise<string | undefined> {
+/** Runs one check on a new platform with a new connection, and closes both. */
+export async function runCheck<Config>(check: ChannelCheck<Config>, setup: Setup<Config>): Promise<void> {
   const { channel, waitMs = 10_000 } = setup
   const resources = trackResources()
   const platform = closingOnce(await setup.openPlatform())
@@ -47,7 +44,7 @@ export async function runCheck<Config>(check: ChannelCheck<Config>, setup: Setup
   if (missing !== undefined) {
     await platform.close()
     resources.stop()
-    return missing
+    throw new Error(`The double has no "${missing}". Add it, or name it in "without" if the channel cannot do this.`)
   }
   const gateway = playGateway({ channel, config: platform.config, to: platform.to, waitMs })
   platform.webhook?.(gateway.handle)

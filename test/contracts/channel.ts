@@ -3,17 +3,22 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Channel } from '../../core/plugin/plugin.ts'
 import { channelChecks, runCheck } from './channel-checks.ts'
 import { trapOutsideConnections } from './loopback.ts'
-import type { Platform } from './platform.ts'
+import type { Platform, PlatformAbility } from './platform.ts'
 
-export type { Platform } from './platform.ts'
+export type { Platform, PlatformAbility } from './platform.ts'
 export type { SaidFile } from './said-file.ts'
 
 /**
  * Also fails every other test of the file that tries to connect to another machine.
  *
  * @param openPlatform called before each test; `close` of its result is called afterwards
+ * @param options `without` names what the platform or the channel cannot do; what needs it is not tested
  */
-export function channelContract<Config>(channel: Channel<Config>, openPlatform: () => Promise<Platform<Config>>): void {
+export function channelContract<Config>(
+  channel: Channel<Config>,
+  openPlatform: () => Promise<Platform<Config>>,
+  { without = [] }: { without?: readonly PlatformAbility[] } = {},
+): void {
   let trap: ReturnType<typeof trapOutsideConnections>
   beforeAll(() => {
     trap = trapOutsideConnections()
@@ -22,9 +27,7 @@ export function channelContract<Config>(channel: Channel<Config>, openPlatform: 
   afterAll(() => trap.remove())
 
   describe(`channel ${channel.name}`, () => {
-    it.for(channelChecks(channel))('$name', async (check, { skip }) => {
-      const missing = await runCheck(check, { channel, openPlatform })
-      if (missing !== undefined) skip(`the double has no "${missing}"`)
-    })
+    const checks = channelChecks(channel).filter(({ needs = [] }) => !needs.some((need) => without.includes(need)))
+    it.each(checks)('$name', (check) => runCheck(check, { channel, openPlatform }))
   })
 }

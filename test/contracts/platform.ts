@@ -3,8 +3,8 @@ import type { PlatformRequest, PlatformResponse } from '../../core/plugin/plugin
 import type { SaidFile } from './said-file.ts'
 
 /**
- * A double of the platform, new for each test. Leave out what the platform or the channel cannot do: the tests of it
- * are then reported as skipped.
+ * A double of the platform, new for each test. Leave out what the platform or the channel cannot do, and name it in
+ * `without` of the suite.
  */
 export interface Platform<Config> {
   /** Settings that connect the channel to this double. */
@@ -42,3 +42,13 @@ export interface Platform<Config> {
   webhook?(post: (request: PlatformRequest) => Promise<PlatformResponse>): void
   close(): Promise<void>
 }
+
+/** What a platform may not have, or what a channel may not be able to do. */
+export type PlatformAbility =
+  | 'badConfig'
+  | 'disconnect'
+  | 'limitNext'
+  | 'loseNextAnswer'
+  | 'say'
+  | 'sayInGroup'
+  | 'sayWithFile'

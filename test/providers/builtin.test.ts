@@ -6,7 +6,7 @@ import builtin from '../../plugins/providers/builtin.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { providerContract } from '../contracts/provider.ts'
 
-providerContract(builtin, async () => ({ config: {}, modelId: 'rules', unknownModelId: 'gpt' }))
+providerContract(builtin, async () => ({ config: {}, modelId: 'rules' }), { unknownModelId: 'gpt' })
 
 type Model = Extract<LanguageModel, { specificationVersion: 'v4' }>
 type Call = Parameters<Model['doGenerate']>[0]

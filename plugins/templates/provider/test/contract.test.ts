@@ -3,4 +3,4 @@ import { providerContract } from 'svc-gateway/testing'
 import provider from '../src/index.ts'
 import { openModelServer } from './model-server.ts'
 
-providerContract(provider, openModelServer)
+providerContract(provider, openModelServer, { unknownModelId: 'huge' })

@@ -15,7 +15,6 @@ export async function openModelServer() {
   return {
     config: { baseUrl, apiKey: 'the key', models: ['large'] },
     modelId: 'large',
-    unknownModelId: 'huge',
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
