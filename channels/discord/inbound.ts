@@ -1,11 +1,11 @@
 // Hands Discord's messages to the gateway, one after the other, and fetches those that were missed.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionInfo } from '@discordjs/ws'
+import { keepLatest } from 'svc-gateway/kit'
 import { AuthError, type ChannelContext, type InboundMessage } from 'svc-gateway/plugin'
 import { fetchMissed } from './catch-up.ts'
 import { type DiscordApi, errorOfFailure, failureOf, refusedToken } from './failure.ts'
 import type { GatewayDeps } from './gateway.ts'
-import { keepLatest } from './keep-latest.ts'
 import { type DiscordMessage, readMessage } from './messages.ts'
 import { createPlaces, type Place } from './places.ts'
 import type { Progress } from './progress.ts'

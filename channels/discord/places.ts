@@ -1,7 +1,6 @@
 // Finds out where a message was written: to the bot alone, in a channel of a server, or in a thread of one.
 import { type DiscordApi, failureOf } from './failure.ts'
-import { keepLatest } from './keep-latest.ts'
-import { fieldsOf } from 'svc-gateway/kit'
+import { createCache, fieldsOf } from 'svc-gateway/kit'
 import { isId } from './messages.ts'
 
 export interface Place {
@@ -16,13 +15,7 @@ const threadTypes: ReadonlySet<unknown> = new Set([10, 11, 12])
 
 /** Messages hold only the id of their channel, so each channel is asked for once. */
 export function createPlaces(api: DiscordApi, signal: AbortSignal): (channelId: string) => Promise<Place> {
-  const known = new Map<string, Place>()
-
-  return async (channelId) => {
-    const place = known.get(channelId) ?? (await fetchPlace(channelId))
-    keepLatest(known, [channelId, place])
-    return place
-  }
+  return createCache(fetchPlace).get
 
   async function fetchPlace(channelId: string): Promise<Place> {
     try {

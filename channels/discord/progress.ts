@@ -1,8 +1,7 @@
 // Stores how far Discord's messages were received, so that a new connection continues there.
 import type { SessionInfo } from '@discordjs/ws'
 import { type ExtensionState, type Json } from 'svc-gateway/plugin'
-import { fieldsOf } from 'svc-gateway/kit'
-import { keepLatest } from './keep-latest.ts'
+import { fieldsOf, keepLatest } from 'svc-gateway/kit'
 import { isId } from './messages.ts'
 
 export interface Progress {

@@ -1,8 +1,8 @@
 // Sends messages and files, and shows that the agent is typing.
 import { createHash } from 'node:crypto'
+import { createCache } from 'svc-gateway/kit'
 import { AuthError, type ChannelContext, type Connection } from 'svc-gateway/plugin'
 import { type DiscordApi, failureOf, refusedToken, resultOfFailure } from './failure.ts'
-import { keepLatest } from './keep-latest.ts'
 import { isId } from './messages.ts'
 import type { Progress } from './progress.ts'
 
@@ -13,15 +13,10 @@ interface SenderDeps {
 }
 
 export function createSender({ api, progress, context }: SenderDeps): Required<Pick<Connection, 'send' | 'typing'>> {
-  const directChannels = new Map<string, string>()
-
-  /** The channel in which the bot and a user write to each other. Discord limits how often it can be asked for. */
-  async function findChannel(to: string): Promise<string> {
-    if (!to.startsWith('user:')) return to
-    const id = directChannels.get(to) ?? (await api.users.createDM(to.slice('user:'.length))).id
-    keepLatest(directChannels, [to, id])
-    return id
-  }
+  /** The channels in which the bot and a user write to each other. Discord limits how often it can be asked for one. */
+  const directChannels = createCache(async (user) => (await api.users.createDM(user)).id)
+  const findChannel = async (to: string): Promise<string> =>
+    to.startsWith('user:') ? await directChannels.get(to.slice('user:'.length)) : to
 
   return {
     async send({ key, to, text, threadId, file }) {

@@ -1,4 +1,5 @@
 // Looks up people, channels and threads, and remembers them while the account is connected.
+import { createCache } from 'svc-gateway/kit'
 import { type Api, isFinal } from './api.ts'
 
 interface User {
@@ -55,22 +56,4 @@ async function orElse<Value>(found: Promise<Value>, fallback: Value): Promise<Va
     if (isFinal(error)) return fallback
     throw error
   })
-}
-
-const cacheSize = 1000
-
-/** Remembers the most recent results, but not failures. */
-function createCache<Value>(load: (key: string) => Promise<Value>) {
-  const known = new Map<string, Value>()
-  const set = (key: string, value: Value): void => {
-    known.delete(key)
-    known.set(key, value)
-    for (const oldest of known.keys()) if (known.size > cacheSize) known.delete(oldest)
-  }
-  const get = async (key: string): Promise<Value> => {
-    const value = known.has(key) ? (known.get(key) as Value) : await load(key)
-    set(key, value)
-    return value
-  }
-  return { get, set }
 }

@@ -1,5 +1,6 @@
 // Looks up people and conversations in Slack, and remembers them while the account is connected.
 import type { WebClient } from '@slack/web-api'
+import { createCache } from 'svc-gateway/kit'
 
 export interface Directory {
   /** The display name of a person. Undefined if Slack does not tell, for example without the scope `users:read`. */
@@ -25,22 +26,8 @@ export function createDirectory(web: WebClient): Directory {
     return channel.id
   })
   return {
-    nameOf: (user) => names(user).catch(() => undefined),
-    isGroup: (conversation) => groups(conversation).catch(() => false),
-    conversationOf: async (to) => (/^[UW]/.test(to) ? await direct(to) : to),
-  }
-}
-
-const cacheSize = 1000
-
-/** Remembers the results of the most recent look-ups, but not failures. */
-function createCache<Value>(load: (key: string) => Promise<Value>): (key: string) => Promise<Value> {
-  const known = new Map<string, Value>()
-  return async (key) => {
-    const value = known.has(key) ? (known.get(key) as Value) : await load(key)
-    known.delete(key)
-    known.set(key, value)
-    for (const oldest of known.keys()) if (known.size > cacheSize) known.delete(oldest)
-    return value
+    nameOf: (user) => names.get(user).catch(() => undefined),
+    isGroup: (conversation) => groups.get(conversation).catch(() => false),
+    conversationOf: async (to) => (/^[UW]/.test(to) ? await direct.get(to) : to),
   }
 }

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AnyMessageContent, BinaryNode, SignalRepositoryWithLIDStore, WASocket } from 'baileys'
+import { keepLatest } from 'svc-gateway/kit'
 import type { OutboundMessage, SendResult } from 'svc-gateway/plugin'
 import { isNumber, toJid } from './address.ts'
 
@@ -30,7 +31,7 @@ export function createSender({ signal }: { signal: AbortSignal }) {
     const jid = toJid(to)
     if (!isNumber(jid)) return jid
     const found = known.get(jid) ?? (await lookUp(jid))
-    if (found !== undefined) known.set(jid, found)
+    if (found !== undefined) keepLatest(known, [jid, found])
     return found
   }
 

@@ -1,9 +1,11 @@
 // The kit: what extensions share, imported from `svc-gateway/kit`. It is no part of the contract: an extension can do
 // without it.
 export { Alert, countAlerts, labelOf, Labels, listAlerts } from './alerts.ts'
+export { type Cache, createCache, keepLatest } from './cache.ts'
 export { type EventText, eventMessage } from './event-message.ts'
 export { exactId, exactNumber, type FieldFormat, listAnswers, listFields, valueText } from './fields.ts'
-export { plain, refName, shortHash } from './git.ts'
+export { describeRelease, plain, type Release, refName, shortHash } from './git.ts'
+export { defineHostedProvider, type HostedConfig, type HostedService, RequestHeaders } from './hosted-provider.ts'
 export { entryOf, Maybe } from './payload.ts'
 export { clip, line, lines, quote, words } from './text.ts'
 export { phoneNumber } from './phone-number.ts'

@@ -1,6 +1,6 @@
 // Models of any server with OpenAI's chat completions API, such as Ollama, LM Studio, llama.cpp, vLLM and OpenRouter.
 import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
-import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { fieldsOf, listOf, RequestHeaders, textOf } from 'svc-gateway/kit'
 
 const Config = Type.Object(
   {
@@ -11,13 +11,7 @@ const Config = Type.Object(
     apiKey: Type.Optional(
       Type.String({ secret: true, description: 'Sent as "Authorization: Bearer <apiKey>". Default: no key is sent.' }),
     ),
-    headers: Type.Optional(
-      Type.Unsafe<Record<string, string>>({
-        type: 'object',
-        additionalProperties: Type.String({ secret: true }),
-        description: 'Additional headers of every request.',
-      }),
-    ),
+    headers: RequestHeaders,
   },
   { additionalProperties: false },
 )

@@ -1,5 +1,15 @@
 // Describes the events of Gitea, Forgejo and Gogs for somebody who may have to act on them. `null` skips an event.
-import { entryOf, type EventText as Message, line, plain, quote, refName, shortHash, words } from 'svc-gateway/kit'
+import {
+  describeRelease,
+  entryOf,
+  type EventText as Message,
+  line,
+  plain,
+  quote,
+  refName,
+  shortHash,
+  words,
+} from 'svc-gateway/kit'
 import type { Payload } from './payload.ts'
 
 export interface EventText extends Message {
@@ -132,16 +142,6 @@ function describeReview(verb: string): EventHandler {
     isBot(sender)
       ? null
       : { ...about(pull), head: `${who} ${verb} ${subjectOf('pull request', pull)}`, text: review?.content }
-}
-
-function describeRelease({ action, release }: Payload, who: string): EventText | null {
-  if (action !== 'published' && action !== 'deleted') return null
-  const title = release?.name !== release?.tag_name && quote(release?.name)
-  return {
-    head: words(who, action, 'release', release?.tag_name, title),
-    link: release?.html_url,
-    text: action === 'published' ? release?.body : undefined,
-  }
 }
 
 // ── Checks and workflows ────────────────────────────────────────────────────────────────────────

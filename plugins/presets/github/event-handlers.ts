@@ -1,5 +1,5 @@
 // Describes GitHub's events for somebody who may have to act on them. `null` skips an event.
-import { line, plain, quote, refName, shortHash, words } from 'svc-gateway/kit'
+import { describeRelease, line, plain, quote, refName, shortHash, words } from 'svc-gateway/kit'
 import {
   describeBlock,
   describeDependency,
@@ -135,15 +135,5 @@ function describePush(payload: Payload, who: string): EventText | null {
     head: words(who, `${forced ? 'force-' : ''}pushed`, count, target && `to ${target}`),
     details: [...listed, more],
     link: compare,
-  }
-}
-
-function describeRelease({ action, release }: Payload, who: string): EventText | null {
-  if (action !== 'published' && action !== 'deleted') return null
-  const title = release?.name !== release?.tag_name && quote(release?.name)
-  return {
-    head: words(who, action, 'release', release?.tag_name, title),
-    link: release?.html_url,
-    text: action === 'published' ? release?.body : undefined,
   }
 }

@@ -1,0 +1,76 @@
+// Providers of hosted models: what the packages of the AI SDK for a service with an API key have in common.
+import { AuthError } from '../plugin/errors.ts'
+import { defineProvider, type LanguageModel, type Provider } from '../plugin/provider.ts'
+import { type Static, Type } from '../typebox.ts'
+
+/** The schema of `headers` of a provider. */
+export const RequestHeaders = Type.Optional(
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    additionalProperties: Type.String({ secret: true }),
+    description: 'Additional headers of every request.',
+  }),
+)
+
+/** What `create…` of a package of the AI SDK accepts. */
+interface Settings {
+  apiKey?: string
+  baseURL?: string
+  headers?: Record<string, string>
+}
+
+export interface HostedService {
+  name: string
+  description: string
+  /** The address of the API unless `baseUrl` is set. */
+  baseUrl: string
+  /** The environment variable from which the package reads the key. */
+  keyVariable: string
+  /** Imports the package: `async () => (await import('@ai-sdk/openai')).createOpenAI`. */
+  load(): Promise<(settings: Settings) => (modelId: string) => LanguageModel>
+  /** The request that lists the models, relative to the address of the API, and how to read its answer. */
+  list: { path: string; headers(key: string): Record<string, string>; readIds(body: unknown): string[] }
+}
+
+/** Declares the provider of a service with an API key, whose settings are `apiKey`, `baseUrl` and `headers`. */
+export function defineHostedProvider(service: HostedService): Provider<HostedConfig> {
+  const { name, description, keyVariable, list } = service
+  return defineProvider<HostedConfig>({
+    name,
+    description,
+    config: configOf(service),
+    async models({ apiKey, baseUrl, headers }) {
+      const create = await service.load()
+      return create({
+        ...(apiKey && { apiKey }),
+        ...(baseUrl && { baseURL: baseUrl }),
+        ...(headers && { headers }),
+      })
+    },
+    listModels({ apiKey, baseUrl = service.baseUrl, headers }, { env }) {
+      const key = apiKey ?? env[keyVariable]
+      if (!key) throw new AuthError(`it needs an API key; set apiKey, or ${keyVariable}`)
+      return {
+        url: `${baseUrl.replace(/\/$/, '')}/${list.path}`,
+        headers: { ...list.headers(key), ...headers },
+        readIds: list.readIds,
+      }
+    },
+  })
+}
+
+export type HostedConfig = Static<ReturnType<typeof configOf>>
+
+const configOf = ({ baseUrl, keyVariable }: Pick<HostedService, 'baseUrl' | 'keyVariable'>) =>
+  Type.Object(
+    {
+      apiKey: Type.Optional(
+        Type.String({ secret: true, description: `API key. Default: the environment variable ${keyVariable}.` }),
+      ),
+      baseUrl: Type.Optional(
+        Type.String({ pattern: '^https?://', description: `Base URL of the API. Default: ${baseUrl}.` }),
+      ),
+      headers: RequestHeaders,
+    },
+    { additionalProperties: false },
+  )
