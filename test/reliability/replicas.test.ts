@@ -2,9 +2,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import { startModel } from '../doubles/model.ts'
-import { type Document, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { newEvent, newSchedule } from '../contracts/store-samples.ts'
 import { closeAtEnd, share } from '../share.ts'
 import { silent } from '../store/acknowledging.ts'
@@ -100,6 +101,23 @@ describe('two gateways on one database', () => {
     expect((await other.post('/hooks/wake', { text: 'The disk is empty.' })).status).toBe(200)
     await expect.poll(() => repliesOf(other)).toEqual(['Good morning.'])
     expect(await repliesOf(one)).toEqual(['Good morning.'])
+  })
+
+  it('answer 503 to the platform of an account that the other one has connected', async () => {
+    const own = await createDatabase(inject('postgresUrl'))
+    onTestFinished(own.remove)
+    const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
+    const changes = { storage: { url: own.url }, plugins: [phone], channels: { phone: { token: 'phone-token' } } }
+    const one = await startGateway(changes)
+    await one.post('/api/channels/phone/login', {}, { authorization: `Bearer ${gatewayToken}` })
+    await expect.poll(() => stateOf(one, 'phone')).toBe('connected')
+    const other = await startGateway(changes)
+    await expect.poll(() => stateOf(other, 'phone')).toBe('standby')
+    const message = { id: 'm1', from: { id: '1' }, to: '1', text: 'hello' }
+    const call = (gateway: RunningGateway) => gateway.post('/channels/phone', message, { 'x-signature': 'phone-token' })
+    const { status, body, headers } = await call(other)
+    expect([status, body.error.type, Number(headers.get('retry-after'))]).toEqual([503, 'channel_unavailable', 5])
+    expect((await call(one)).status).toBe(202)
   })
 
   it('run no periodic heartbeat while the other one is the leader', async () => {
@@ -243,8 +261,9 @@ describe('a gateway that loses its database', () => {
   })
 })
 
-async function stateOf(gateway: RunningGateway): Promise<string> {
-  return (await gateway.get('/api/channels')).body.accounts[0].state
+async function stateOf(gateway: RunningGateway, name = 'console'): Promise<string> {
+  const { accounts } = (await gateway.get('/api/channels')).body
+  return accounts.find(({ channel }: { channel: string }) => channel === name).state
 }
 
 async function repliesOf({ dir }: RunningGateway): Promise<string[]> {

@@ -7,7 +7,7 @@ import { type RouteInfo, setRouteGroup } from '../../http/route-list.ts'
 import type { Throttle } from '../../http/throttle.ts'
 import type { Connection, Log, PlatformRequest, PlatformResponse } from '../../plugin/plugin.ts'
 import type { Connections } from './connections.ts'
-import type { Link } from './link.ts'
+import type { Link, LinkState } from './link.ts'
 
 interface ChannelRoutesDeps {
   connections: Pick<Connections, 'find'>
@@ -26,6 +26,8 @@ type Handle = NonNullable<Connection['handle']>
 const maxBodyBytes = 1024 * 1024
 /** Platforms wait less than this. */
 const handleMs = 30_000
+/** States of an account that may take requests soon. */
+const awaited: ReadonlySet<string> = new Set<LinkState>(['connecting', 'failing', 'standby'])
 /** How long a message of a request may wait for the store. Some platforms wait for an answer only ten seconds. */
 const storeMs = 5_000
 const retryAfterSeconds = 5
@@ -68,14 +70,14 @@ function routeInfoOf({ channel: { name }, accountId }: Link, method: string): Ro
 
 /**
  * Throws `not_found` for anything that takes no requests, whatever the reason, and `channel_unavailable` while the
- * account connects: the platform then sends its request again.
+ * account connects or another gateway has it: the platform then sends its request again.
  */
 function findHandle({ params }: FastifyRequest, { connections }: ChannelRoutesDeps): { link: Link; handle: Handle } {
   const { name, account } = params as Params
   const link = connections.find(name, account)
   if (!link) throw new GatewayError('not_found')
   const { state } = link.health()
-  if (state === 'connecting' || state === 'failing') throw unavailable()
+  if (awaited.has(state)) throw unavailable()
   const { connection } = link
   if (!connection?.handle) throw new GatewayError('not_found')
   return { link, handle: connection.handle.bind(connection) }

@@ -53,7 +53,7 @@ export function createRunClaims(deps: RunClaimsDeps): RunClaims {
     for (const run of claimed) active.start(run, sentAt)
     return claimed.length > 0
   }
-  // A claim locks out all accepts of the database, and every accept of any gateway asks for one.
+  // Every accept of any gateway asks for a claim, and claims of a database exclude each other.
   const poller = createPoller({ claim, retryMs, pauseMs: isShared ? emptyClaimPauseMs : 0, log })
 
   const claimDueRetries = async (): Promise<void> => {
