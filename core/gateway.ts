@@ -27,6 +27,8 @@ export interface GatewayOptions extends Environment {
   setLogLevel?(level: LogConfig['level']): void
   /** Aborts the start. */
   signal?: AbortSignal
+  /** Called if the gateway can do no further work, because its store was replaced. It must be closed. */
+  onFatal?: (error: GatewayError) => void
 }
 
 export interface Gateway {
@@ -84,10 +86,16 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const log = logs.logFor('config')
   const reloads = serialize(meters.reload.instrument(reload))
   const starting = serialize(start)
-  const lifecycle = { isReady: () => isReady, stopping, reload: reloads.call }
+  const lifecycle = { findRefusal, stopping, reload: reloads.call }
   // The store is opened in its own thread while the runtime is built.
   const first = await createRuntime({ services, lifecycle, config })
   current = first
+
+  function findRefusal(): GatewayError | undefined {
+    if (!isReady) return new GatewayError('shutting_down')
+    const fault = storage.findFault()
+    return fault === undefined ? undefined : new GatewayError('store_unavailable', fault, { retryAfter: 60 })
+  }
 
   async function reload(): Promise<ReloadResult> {
     if (file === undefined || !isReady) return { restartFor: [] }

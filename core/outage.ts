@@ -4,7 +4,7 @@ import { describeError } from './errors.ts'
 import type { Log } from './plugin/plugin.ts'
 
 export interface Outage {
-  /** Records a failure. The first one is logged, and so is each one with a new cause. */
+  /** Records a failure. Each cause of an outage is logged once, up to ten. */
   failed(error: unknown, fields?: object): void
   /** Records a success. Returns true when it ends an outage. */
   worked(fields?: object): boolean
@@ -19,24 +19,27 @@ interface OutageMessages {
   describe?: (error: unknown) => { reason: string }
 }
 
+/** A reason may contain what differs each time, such as an id. */
+const maxCauses = 10
+
 export function createOutage(
   log: Log,
   { failed, worked, level = 'error', describe = describeError }: OutageMessages,
 ): Outage {
-  let cause: string | undefined
+  const causes = new Set<string>()
   let failures = 0
   return {
     failed: (error, fields = {}) => {
       const described = describe(error)
       failures++
-      if (described.reason === cause) return
-      cause = described.reason
+      if (causes.has(described.reason) || causes.size === maxCauses) return
+      causes.add(described.reason)
       log[level]({ ...fields, ...described }, failed)
     },
     worked: (fields = {}) => {
       if (failures === 0) return false
       log.info({ ...fields, failures }, worked)
-      cause = undefined
+      causes.clear()
       failures = 0
       return true
     },

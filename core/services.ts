@@ -2,6 +2,7 @@
 // connections, the HTTP listener.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { createReplyStreams, type ReplyStreams } from './agents/reply-stream.ts'
+import type { GatewayError } from './errors.ts'
 import type { Redactor } from './config/redaction.ts'
 import type { Config } from './config/schema/schema.ts'
 import { createMeters, type Meters } from './control/metrics/meters.ts'
@@ -54,6 +55,8 @@ export interface Environment {
 
 interface ServiceOptions extends Environment {
   config: Config
+  /** Called if the gateway can do no further work, because its store was replaced. */
+  onFatal?: ((error: GatewayError) => void) | undefined
   logFor(component: string): Log
   redactor: Redactor
   /** Returns the current runtime. Not called before the first one is built. */
@@ -85,6 +88,8 @@ export interface Services {
     store: Store
     /** Resolves when the store is open, and rejects when it cannot be opened. */
     opened: Promise<unknown>
+    /** Why the store cannot be used at the moment although it is open: a sentence. */
+    findFault(): string | undefined
     /** True: other gateways may use the store at the same time. */
     isShared: boolean
     /** The other gateways on the same store. */
@@ -115,7 +120,7 @@ export interface Services {
 
 /** Starts to open the store and builds the services. Each of them acts only after it is started. */
 export function openServices(options: ServiceOptions): Services {
-  const { config, dir, file, env, extensions, logFor, redactor, current, opened } = options
+  const { config, dir, file, env, extensions, logFor, redactor, current, opened, onFatal } = options
   const owner = randomUUID()
   const createId = (): string => randomUUIDv7()
   const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
@@ -125,6 +130,7 @@ export function openServices(options: ServiceOptions): Services {
     dir,
     log: logs.logFor('store'),
     onCommit: meters.commits.observe,
+    ...(onFatal && { onReplaced: onFatal }),
   })
   const { isShared, replicas } = opening
   const { store, commits } = opening
@@ -216,7 +222,17 @@ export function openServices(options: ServiceOptions): Services {
     logs,
     redact: redactor.text,
     meters,
-    storage: { store, opened: opening.opened, isShared, replicas, changes, createId, stateOf, retention },
+    storage: {
+      store,
+      opened: opening.opened,
+      findFault: opening.findFault,
+      isShared,
+      replicas,
+      changes,
+      createId,
+      stateOf,
+      retention,
+    },
     work: {
       runs,
       events,
@@ -252,13 +268,18 @@ export function openServices(options: ServiceOptions): Services {
  * message lifts it.
  */
 function shareThrottle(name: string, throttle: Throttle, replicas: Replicas): Throttle {
-  const failed = { name: `${name} failure`, item: Type.String() } satisfies Topic
-  replicas.subscribe(failed, throttle.recordFailure)
+  const failed = {
+    name: `${name} failure`,
+    item: Type.Object({ key: Type.String(), number: Type.Integer() }),
+  } satisfies Topic
+  replicas.subscribe(failed, ({ key }) => throttle.recordFailure(key))
+  /** Tells the failures apart: equal messages that are sent together count as one. */
+  let number = 0
   return {
     ...throttle,
     recordFailure: (key) => {
       throttle.recordFailure(key)
-      replicas.publish(failed, key)
+      replicas.publish(failed, { key, number: number++ })
     },
   }
 }

@@ -5,8 +5,8 @@ import { Type } from '../typebox.ts'
 import { setRouteGroup } from './route-list.ts'
 
 export interface HealthOptions {
-  /** False while starting and draining. */
-  isReady: () => boolean
+  /** Why the gateway accepts no work at the moment: it starts or stops, or its store is not to be used. */
+  findRefusal: () => GatewayError | undefined
   /** Resolves when the store can commit; rejects when it cannot. */
   probe: () => Promise<void>
 }
@@ -14,7 +14,7 @@ export interface HealthOptions {
 /** A store that takes longer to answer counts as unavailable. */
 const probeTimeoutMs = 2_000
 
-export function registerHealth(app: FastifyInstance, { isReady, probe }: HealthOptions): void {
+export function registerHealth(app: FastifyInstance, { findRefusal, probe }: HealthOptions): void {
   const probeStore = createSharedProbe(probe)
   void app.register(async (routeGroup) => {
     setRouteGroup(routeGroup, 'health')
@@ -27,7 +27,8 @@ export function registerHealth(app: FastifyInstance, { isReady, probe }: HealthO
       '/readyz',
       { config, schema: { summary: 'Reports whether the gateway can accept work.', response } },
       async () => {
-        if (!isReady()) throw new GatewayError('shutting_down')
+        const refusal = findRefusal()
+        if (refusal) throw refusal
         await probeStore()
         return { ok: true }
       },

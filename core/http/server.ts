@@ -40,8 +40,8 @@ export interface ServerOptions {
   log: Log
   /** Addresses or CIDRs of the proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies: readonly string[]
-  /** While false, every route except those marked `alwaysAvailable` answers 503. */
-  isReady: () => boolean
+  /** Why the gateway accepts no work at the moment. Every route except those marked `alwaysAvailable` answers so. */
+  findRefusal: () => GatewayError | undefined
   /** Owns the port. Several servers may follow one another behind it. Absent: the server creates its own. */
   listener?: Listener
 }
@@ -64,7 +64,7 @@ export function createHttpListener({ log, limits, socketPath }: ListenerOptions)
 export function createServer({
   log,
   trustedProxies,
-  isReady,
+  findRefusal,
   listener = createHttpListener({ log }),
 }: ServerOptions): FastifyInstance {
   const resolveClient = createClientResolver(trustedProxies)
@@ -80,7 +80,8 @@ export function createServer({
     setCommonHeaders(request, reply)
     refuseMalformed(request.raw)
     if (request.is404) refuseUnknownRoute(app, request, reply)
-    if (!isReady() && request.routeOptions.config.alwaysAvailable !== true) throw new GatewayError('shutting_down')
+    const refusal = request.routeOptions.config.alwaysAvailable === true ? undefined : findRefusal()
+    if (refusal) throw refusal
     done()
   })
   app.setErrorHandler((error, request, reply) => sendError(toGatewayError(error), request, reply))

@@ -1,5 +1,6 @@
 // The input for building each area of a runtime.
 import type { Config } from '../config/schema/schema.ts'
+import type { GatewayError } from '../errors.ts'
 import type { ReloadResult } from './gateway-api.ts'
 import type { Services } from '../services.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -7,8 +8,8 @@ import type { ToolRegistry } from '../tools/registry.ts'
 
 /** The state of the process, and what a runtime may request from the gateway. */
 export interface Lifecycle {
-  /** False while the gateway starts and while it stops. */
-  isReady(): boolean
+  /** Why the gateway accepts no work at the moment: it starts or stops, or its store is not to be used. */
+  findRefusal(): GatewayError | undefined
   /** Aborts when the gateway stops. */
   stopping: AbortSignal
   /** Reads the configuration file again and applies it. */

@@ -31,16 +31,16 @@ type Areas = AgentArea & ToolArea
 export function buildRoutes(context: BuildContext, areas: Areas) {
   const { config, services, lifecycle } = context
   const { trustedProxies, allowedOrigins = [] } = config.gateway
-  const { isReady } = lifecycle
+  const { findRefusal } = lifecycle
   const { listener } = services.http
   const { agents } = areas
-  const app = createServer({ log: services.logs.logFor('http'), trustedProxies, isReady, listener })
+  const app = createServer({ log: services.logs.logFor('http'), trustedProxies, findRefusal, listener })
   context.opened.defer(() => app.close())
   const ownRoutes = listRoutes(app)
   const routes = () => [...ownRoutes(), ...listChannelRoutes(services.delivery.connections)]
   const checkCredential = buildCredentialCheck(services, config)
   const auth = createGatewayAuth(checkCredential)
-  registerHealth(app, { isReady, probe: services.storage.store.probe })
+  registerHealth(app, { findRefusal, probe: services.storage.store.probe })
   registerTools(app, { auth, ...areas })
   registerMcp(app, { auth, allowedOrigins, ...areas, version: readVersion() })
   registerChannels(app, {

@@ -21,8 +21,8 @@ interface SchedulesDeps extends ScheduleApiDeps {
 
 const maxFiringsAtOnce = 50
 const retryMs = 5_000
-/** The wall clock may jump, and another process may add a schedule, so the store is read at least this often. */
-const maxWaitMs = 60_000
+/** The wall clock may jump, and another gateway may add a schedule and die, so the store is read at least this often. */
+const maxWaitMs = 10_000
 
 export function createSchedules(deps: SchedulesDeps): Schedules {
   const { store, log } = deps
@@ -41,8 +41,7 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
     let hasFailed = false
     for (const schedule of due) hasFailed = !(await tryFire(deps, schedule, outage)) || hasFailed
     if (due.length > 0 && !hasFailed) outage.worked()
-    const next = await store.getNextScheduleAt()
-    if (next === undefined) return
+    const next = (await store.getNextScheduleAt()) ?? Infinity
     const waitMs = Math.min(Math.max(0, next - Date.now()), maxWaitMs)
     poller.notifyIn(hasFailed ? Math.max(waitMs, retryMs) : waitMs)
   }

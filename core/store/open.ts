@@ -1,5 +1,6 @@
 // Opens the store that `storage.url` names.
 import { dirname } from 'node:path'
+import type { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
 import { createPostgresStore } from './postgres/postgres.ts'
 import { createDirectory } from './sqlite/directory.ts'
@@ -14,13 +15,16 @@ export interface StoreOptions {
   log: Log
   /** Called after each commit with the number of operations in it. */
   onCommit?: (operations: number) => void
+  /** Called once if another store has taken the place of this one. Nothing is written any more. */
+  onReplaced?: (error: GatewayError) => void
 }
 
 /** Throws when the URL cannot be used. */
-export function openStore({ url, dir, log, onCommit }: StoreOptions): OpeningStore {
+export function openStore({ url, dir, log, onCommit, onReplaced }: StoreOptions): OpeningStore {
   const address = parseStoreUrl(url, { dir })
   const options = { log, ...(onCommit && { onCommit }) }
-  if (address.engine === 'postgres') return createPostgresStore({ url: address.url, ...options })
+  if (address.engine === 'postgres')
+    return createPostgresStore({ url: address.url, ...options, ...(onReplaced && { onReplaced }) })
   createDirectory(dirname(address.path))
   return createSqliteStore({ path: address.path, ...options })
 }

@@ -41,6 +41,8 @@ export interface OpeningStore {
   /** Rejects when the store cannot be opened. It must then be closed. */
   opened: Promise<void>
   commits: Commits
+  /** Why the store cannot be used at the moment although it is open: a sentence. */
+  findFault(): string | undefined
   /** True: other gateways may use the store at the same time. */
   isShared: boolean
   /** The other gateways on the same store. */

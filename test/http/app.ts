@@ -3,6 +3,7 @@
 import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
+import { GatewayError } from '../../core/errors.ts'
 import { createCredentialCheck, createGatewayAuth, createHookGuard, refuseTokenInQuery } from '../../core/http/auth.ts'
 import { type BodyOptions, readBody } from '../../core/http/body.ts'
 import { registerHealth } from '../../core/http/health.ts'
@@ -48,14 +49,15 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
     void lines.push(JSON.stringify({ level, ...fields, message }))
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   const isReady = options.isReady ?? (() => true)
+  const findRefusal = () => (isReady() ? undefined : new GatewayError('shutting_down'))
   const attempts = options.attempts ?? { maxAttempts: 1_000_000, windowMs: 60_000, lockoutMs: 60_000 }
   const app = createServer({
     log,
-    isReady,
+    findRefusal,
     trustedProxies: options.trustedProxies ?? [],
     listener: createHttpListener({ log, limits: options.limits ?? {} }),
   })
-  registerHealth(app, { isReady, probe: options.probe ?? (async () => {}) })
+  registerHealth(app, { findRefusal, probe: options.probe ?? (async () => {}) })
   await app.register(
     async (hooks) => {
       const guard = createHookGuard({ token, throttle: createThrottle({ ...attempts, limits: () => attempts }) })

@@ -82,6 +82,30 @@ describe('two gateways on one database', () => {
     await expect.poll(() => fail(other)).toBe(429)
   })
 
+  it('count failures that happen at once in all of them', async () => {
+    const limit = { hooks: { rateLimit: { maxAttempts: 5, windowMs: 60_000, lockoutMs: 60_000 } } }
+    const [one, other] = await Promise.all([start(limit), start(limit)])
+    const fail = async (gateway: RunningGateway) =>
+      (await gateway.post('/hooks/wake', { text: 'x' }, { authorization: 'Bearer wrong-token' })).status
+    expect(await Promise.all([1, 2, 3, 4].map(() => fail(one)))).toEqual([401, 401, 401, 401])
+    await expect.poll(() => fail(other)).toBe(429)
+    expect(await fail(one)).toBe(429)
+  })
+
+  it('fire a schedule that one of them was given shortly before it died', async () => {
+    const own = await createDatabase(inject('postgresUrl'))
+    onTestFinished(own.remove)
+    const changes = { storage: { url: own.url } }
+    const [one, other] = await Promise.all([startGateway(changes), startGateway(changes)])
+    const store = await openStore({ url: own.url, dir: '/nowhere', log: silent })
+    const at = Date.now()
+    expect(await store.addSchedule(newSchedule({ nextAt: at + 3_000 }), { at, most: 1 })).toBe(true)
+    await store.close()
+    await one.gateway.close()
+    const runs = async () => (await other.get('/api/runs')).body.items.length
+    await expect.poll(runs, { timeout: 20_000, interval: 500 }).toBe(1)
+  })
+
   it('have one heartbeat and one connection per account, which the other takes over', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Good morning.' })

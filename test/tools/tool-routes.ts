@@ -77,7 +77,7 @@ export async function openToolRoutes(
 ): Promise<ToolRoutes> {
   const { config, registry, policy, context } = await openPolicy(toolsets, changes)
   const { rateLimit } = config.gateway.auth
-  const app = createServer({ log: context.log, trustedProxies: [], isReady: () => true })
+  const app = createServer({ log: context.log, trustedProxies: [], findRefusal: () => undefined })
   const check = createCredentialCheck({
     credential: resolveCredential(config.gateway.auth, env).value ?? '',
     exemptLoopback: rateLimit?.exemptLoopback ?? true,

@@ -12,8 +12,8 @@ export interface ProcessLifetime {
   configure(settings: Settings): void
   /** Reports that the start has ended, with or without success. A stop waits for this. */
   markStarted(): void
-  /** Ends the process as a signal does, unless it is already ending. */
-  end(): void
+  /** Ends the process as a signal does, unless it is already ending. With an error, its status is 1. */
+  end(error?: Error): void
   /** Closes what was opened. From now on a signal ends the process at once. */
   close(): Promise<void>
 }
@@ -32,6 +32,7 @@ export function createProcessLifetime(): ProcessLifetime {
   const stop = new AbortController()
   const start = Promise.withResolvers<void>()
   let settings: Settings | undefined
+  let failure: Error | undefined
 
   // A rejection that a plugin does not handle must not end the work of others.
   process.on('unhandledRejection', (error) =>
@@ -41,12 +42,15 @@ export function createProcessLifetime(): ProcessLifetime {
     { delay: false, logger: false, skip: ['unhandledRejection', 'SIGHUP'] },
     async ({ signal, err }) => {
       if (err) settings?.log.fatal({ error: err.name, stack: err.stack }, 'stopping after an error')
+      else if (failure) settings?.log.fatal(describeError(failure), 'stopping after an error')
       else settings?.log.info({ signal }, 'stopping')
       setTimeout(() => process.exit(1), ((settings?.drainSeconds ?? 0) + graceSeconds) * 1000).unref()
       stop.abort()
       await start.promise
       await opened.disposeAsync()
       settings?.log.info({}, 'stopped')
+      // Ends the process with 1.
+      if (failure) throw failure
     },
   )
 
@@ -55,8 +59,10 @@ export function createProcessLifetime(): ProcessLifetime {
     opened,
     configure: (given) => void (settings = given),
     markStarted: start.resolve,
-    end: () => {
-      if (!stop.signal.aborted) ending.close()
+    end: (error) => {
+      if (stop.signal.aborted) return
+      failure = error
+      ending.close()
     },
     close: async () => {
       if (!stop.signal.aborted) ending.uninstall()

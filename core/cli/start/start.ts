@@ -73,6 +73,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
     logFor,
     setLogLevel,
     signal: lifetime.signal,
+    onFatal: lifetime.end,
   })
   lifetime.opened.defer(gateway.close)
   gateway.logWarnings(resolved)

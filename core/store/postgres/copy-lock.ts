@@ -2,12 +2,12 @@
 import { GatewayError } from '../../errors.ts'
 import { assertFinished } from '../copy/mark.ts'
 import type { Transaction } from '../transaction.ts'
-import { hasTable } from './migrate.ts'
+import { hasTable, lockNumberOf } from './migrate.ts'
 
 /** Throws if no gateway may start on the store. Called inside the transaction that migrates it. */
 export async function assertUsable(tx: Transaction, storeId: number): Promise<void> {
   await assertFinished(tx, hasTable)
-  const [lock] = await tx.all<{ isFree: boolean }>(sharedCopyLockSql, storeId)
+  const [lock] = await tx.all<{ isFree: boolean }>(sharedCopyLockSql, lockNumberOf(storeId))
   if (lock?.isFree) return
   throw new GatewayError(
     'store_unavailable',
@@ -32,9 +32,9 @@ export async function lockForCopy(tx: Transaction, { storeId, location }: { stor
   )
   // First without the lock of writes, so that running gateways notice nothing.
   if (await hasRunningGateway(tx)) throw isUsed
-  const [lock] = await tx.all<{ isFree: boolean }>(copyLockSql, storeId)
+  const [lock] = await tx.all<{ isFree: boolean }>(copyLockSql, lockNumberOf(storeId))
   if (!lock?.isFree) throw isUsed
-  await tx.all(writeLockSql, storeId)
+  await tx.all(writeLockSql, lockNumberOf(storeId))
   if (await hasRunningGateway(tx)) throw isUsed
 }
 

@@ -1,7 +1,10 @@
 // Connections to the PostgreSQL database, and transactions on them. A lost connection is replaced when it is needed.
-import type { Client, ClientConfig, Pool, PoolClient } from 'pg'
+import type { Socket } from 'node:net'
+import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
 import { settleAll } from '../settle-all.ts'
+import { isConnectionSpent } from './failure.ts'
+import { createHosts, type Hosts } from './hosts.ts'
 import { createTransaction, createTranslation, type PostgresTransaction, type Translate } from './transaction.ts'
 
 /** The kinds of transactions. Each kind has connections of its own, so that none waits behind another kind. */
@@ -13,6 +16,8 @@ export interface Database {
   query<Row>(sql: string): Promise<Row[]>
   /** Opens a connection of the caller's own. */
   connect(): Promise<Client>
+  /** Drops all connections but those of `connect`, because the network to the server is dead. */
+  drop(reason: Error): void
   close(): Promise<void>
 }
 
@@ -34,6 +39,8 @@ const connectMs = 5_000
  * stopped or unreachable. Until then, others may wait for its locks.
  */
 const idleInTransactionMs = 3_000
+/** The server ends a connection whose client has not taken what was sent for this long. */
+const unreadMs = 5_000
 const lockMs = 10_000
 const statementMs = 15_000
 /** For a server that does not answer at all. */
@@ -46,20 +53,38 @@ type Pg = typeof import('pg')
 
 export async function createDatabase(url: string): Promise<Database> {
   const pg = await importDriver()
-  const config = toConfig(pg, url)
+  const hosts = createHosts(withLibpqModes(url), pg.Client)
+  const config = toConfig(pg)
   const translate = createTranslation()
+  const clients = new Set<ClientBase>()
   const pools = {
-    accepts: createPool(pg, config, connections.accepts),
-    work: createPool(pg, config, connections.work),
-    reads: createPool(pg, config, connections.reads),
+    accepts: createPool(pg, config, { max: connections.accepts, clients, hosts }),
+    work: createPool(pg, config, { max: connections.work, clients, hosts }),
+    reads: createPool(pg, config, { max: connections.reads, clients, hosts }),
   }
+
+  async function connectIn(lane: Lane): Promise<PoolClient> {
+    const host = hosts.current()
+    try {
+      return await pools[lane].connect()
+    } catch (error) {
+      hosts.leave(host)
+      throw error
+    }
+  }
+
   return {
-    transact: async (lane, work) => {
-      const client = await pools[lane].connect()
-      return await transactOn(client, translate, work)
+    transact: async (lane, work) => await transactOn(await connectIn(lane), translate, work),
+    query: async <Row>(sql: string) => {
+      const client = await connectIn('reads')
+      try {
+        return (await client.query(sql)).rows as Row[]
+      } finally {
+        client.release()
+      }
     },
-    query: async <Row>(sql: string) => (await pools.reads.query(sql)).rows as Row[],
-    connect: () => connectClient(pg, { ...config, lock_timeout: 0, pipeline: true }),
+    connect: () => connectClient(hosts, config),
+    drop: (reason) => clients.forEach((client) => destroy(client, reason)),
     close: async () => {
       await Promise.all(Object.values(pools).map((pool) => pool.end()))
     },
@@ -69,15 +94,31 @@ export async function createDatabase(url: string): Promise<Database> {
 /** Opens a single connection, on which statements may take long. */
 export async function openConnection(url: string, { connectMs: limitMs = connectMs } = {}): Promise<Client> {
   const pg = await importDriver()
-  return await connectClient(pg, { ...toConfig(pg, url), connectionTimeoutMillis: limitMs })
+  const hosts = createHosts(withLibpqModes(url), pg.Client)
+  return await connectClient(hosts, { ...toConfig(pg), connectionTimeoutMillis: limitMs })
 }
 
-async function connectClient(pg: Pg, config: ClientConfig): Promise<Client> {
-  const client = new pg.Client({ ...config, pipeline: true, statement_timeout: 0, query_timeout: 0 })
+/** Tries each host once. */
+async function connectClient(hosts: Hosts, config: ClientConfig): Promise<Client> {
+  for (let tries = 1; ; tries++) {
+    const host = hosts.current()
+    try {
+      return await connectOnce(hosts, config)
+    } catch (error) {
+      hosts.leave(host)
+      if (tries >= hosts.count) throw error
+    }
+  }
+}
+
+async function connectOnce(hosts: Hosts, config: ClientConfig): Promise<Client> {
+  const client = new hosts.Client({ ...config, pipeline: true, query_timeout: 0 })
   // Without a listener, an error of an idle connection would end the process.
   client.on('error', () => undefined)
   try {
     await client.connect()
+    await client.query(`${settings}; SET statement_timeout = 0; SET lock_timeout = 0`)
+    if (hosts.count > 1) await assertWritable(client)
   } catch (error) {
     // The driver leaves the socket open when the login fails on its side, which would keep the process alive.
     void client.end()
@@ -95,14 +136,10 @@ async function importDriver(): Promise<Pg> {
   }
 }
 
-function toConfig(pg: Pg, url: string): ClientConfig {
+function toConfig(pg: Pg): ClientConfig {
   return {
-    connectionString: withLibpqModes(url),
     application_name: 'svc-gateway',
     connectionTimeoutMillis: connectMs,
-    idle_in_transaction_session_timeout: idleInTransactionMs,
-    lock_timeout: lockMs,
-    statement_timeout: statementMs,
     query_timeout: answerMs,
     keepAlive: true,
     types: {
@@ -119,8 +156,39 @@ function withLibpqModes(url: string): string {
   return isNeeded ? `${url}&uselibpqcompat=true` : url
 }
 
-function createPool(pg: Pg, config: ClientConfig, max: number): Pool {
-  const pool = new pg.Pool({ ...config, pipeline: true, max, idleTimeoutMillis: 0 })
+/**
+ * What every connection is set to. A pooler refuses settings in the first message of a connection, or ignores them.
+ * With `synchronous_commit`, what is acknowledged is on disk whatever the default of the database is.
+ */
+const settings = [
+  `SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
+  `SET tcp_user_timeout = ${unreadMs}`,
+  `SET lock_timeout = ${lockMs}`,
+  `SET statement_timeout = ${statementMs}`,
+  `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')`,
+].join('; ')
+
+interface PoolOptions {
+  max: number
+  /** The open connections. */
+  clients: Set<ClientBase>
+  hosts: Hosts
+}
+
+/** With several hosts, a standby among them is passed over. */
+async function assertWritable(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only')
+  if (rows[0]?.transaction_read_only === 'on') throw new Error('The server only reads.')
+}
+
+function createPool(pg: Pg, config: ClientConfig, { max, clients, hosts }: PoolOptions): Pool {
+  const onConnect = async (client: ClientBase): Promise<void> => {
+    clients.add(client)
+    client.once('end', () => clients.delete(client))
+    await client.query(settings)
+    if (hosts.count > 1) await assertWritable(client)
+  }
+  const pool = new pg.Pool({ ...config, pipeline: true, max, idleTimeoutMillis: 0, onConnect, Client: hosts.Client })
   // A connection that is lost while it is idle is replaced by the next transaction.
   pool.on('error', () => undefined)
   // The pool does not listen to a connection that it has just handed out, and an error without a listener ends Node.
@@ -140,6 +208,12 @@ async function transactOn<Result>(
   let lost: Error | undefined
   let isReleased = false
   const onError = (error: Error): void => void (lost ??= error)
+  const onFailure = (error: unknown): void => {
+    if (!isConnectionSpent(error)) return
+    onError(error as Error)
+    // Somebody else may have the connection by now. What they do on it would fail, too.
+    if (isReleased) destroy(client, error as Error)
+  }
   // The next user of the connection gets a `release` of its own.
   const release = client.release.bind(client)
   client.on('error', onError)
@@ -155,9 +229,16 @@ async function transactOn<Result>(
     await tx.commit()
     return result
   } catch (error) {
+    onFailure(error)
     if (!isReleased) await client.query('ROLLBACK').catch(onError)
     throw error
   } finally {
     free()
   }
+}
+
+/** Ends a connection at once. The pool then opens another one. */
+function destroy(client: ClientBase, reason: Error): void {
+  const { connection } = client as ClientBase & { connection: { stream: Socket } }
+  connection.stream.destroy(reason)
 }

@@ -24,6 +24,17 @@ export const isUnavailable = (error: unknown): boolean =>
     ? !(error instanceof TypeError || error instanceof SyntaxError)
     : unavailable.test(sqlState(error))
 
+/**
+ * True if the connection is of no further use: its server only reads (it is a standby, or it was set to), or stops. A
+ * new connection may find another server.
+ */
+export const isConnectionSpent = (error: unknown): boolean => /^(25006|57P0[1-5])$/.test(sqlState(error))
+
+/**
+ * True if the tables are not those that were opened: the check of the store divides by zero, or finds no table.
+ */
+export const isReplaced = (error: unknown): boolean => /^(22012|42P01)$/.test(sqlState(error))
+
 /** True if the server rejects the user, the password or the database. */
 export const isRefusal = (error: unknown): boolean => /^(28|3D)/.test(sqlState(error))
 

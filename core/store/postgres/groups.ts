@@ -6,7 +6,8 @@ import type { Transaction } from '../transaction.ts'
 import { performAccepts } from './accept-group.ts'
 import { settleAll } from '../settle-all.ts'
 import type { Database, Lane } from './database.ts'
-import { isConflict, isUnavailable, toFailure } from './failure.ts'
+import { isConflict, isReplaced, isUnavailable, toFailure } from './failure.ts'
+import { lockNumberOf } from './migrate.ts'
 import type { PostgresTransaction } from './transaction.ts'
 
 /**
@@ -31,19 +32,29 @@ export const laneOf = (call: StoreCall): Lane => {
 /** How often a transaction is repeated that conflicted with another one. */
 const maxTries = 3
 
-/** `storeId` identifies the locks of this store. */
-export function createGroups(database: Pick<Database, 'transact'>, storeId: number) {
+interface GroupsOptions {
+  /** Identifies this store and its locks. */
+  storeId: number
+  /** Called if the tables are no longer those of this store. Nothing was written then. */
+  onReplaced(): void
+}
+
+export function createGroups(database: Pick<Database, 'transact'>, { storeId, onReplaced }: GroupsOptions) {
   const performIn: Record<Lane, (tx: PostgresTransaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
     reads: performTogether,
     work: (tx, calls) => withLocks(tx, calls, performInOrder),
     accepts: (tx, calls) => withLocks(tx, calls, performAccepts),
   }
+  const lock = lockNumberOf(storeId)
+  // Fails if the tables were restored or created anew, because the locks are those of the old ones. Until the
+  // transaction ends, the table that it reads cannot be dropped.
+  const check = `SELECT 1 / count(*) FROM migration WHERE tableoid = ${storeId}`
   const begin: Record<Lane, string> = {
     // Operations may read in several statements, which must agree with each other.
-    reads: 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY',
+    reads: `BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ${check}`,
     // Two numbers and one number are different kinds of locks. Number 0 keeps away copies, number 2 other groups.
-    work: `BEGIN; SELECT pg_advisory_xact_lock_shared(${storeId}, 0); SELECT pg_advisory_xact_lock(${storeId}, 2)`,
-    accepts: `BEGIN; SELECT pg_advisory_xact_lock_shared(${storeId}, 0)`,
+    work: `BEGIN; SELECT pg_advisory_xact_lock_shared(${lock}, 0), pg_advisory_xact_lock(${lock}, 2); ${check}`,
+    accepts: `BEGIN; SELECT pg_advisory_xact_lock_shared(${lock}, 0); ${check}`,
   }
 
   /** The locks and the first statements are sent together. */
@@ -73,6 +84,7 @@ export function createGroups(database: Pick<Database, 'transact'>, storeId: numb
     try {
       return { results: await performGroup(lane, calls), failures: new Map() }
     } catch (error) {
+      if (isReplaced(error)) onReplaced()
       if (calls.length === 1 || isUnavailable(error))
         return { results: [], failures: new Map(calls.map((_, index) => [index, toFailure(error)])) }
     }

@@ -18,6 +18,8 @@ export interface Messages extends Replicas {
 
 export interface MessageAddress {
   connect: () => Promise<Client>
+  /** Called when the server has not answered, so that nothing else waits longer for it. */
+  drop: (reason: Error) => void
   channel: string
   seal: MessageSeal
 }
@@ -32,6 +34,8 @@ const presenceMs = 16_000
 const introductionMs = 1_000
 const presenceTopic = 'presence'
 const answerMs = 5_000
+/** The driver's sentence. */
+const answerTimeout = 'Query read timeout'
 
 const PresenceReport = Type.Object({
   /** The topics that the sender wants. */
@@ -140,7 +144,10 @@ export function createMessages(log: Log): Messages {
     timer = setTimeout(() => {
       notify(checked, createReport()).then(
         () => client === checked && check(checked),
-        (error: Error) => leave(checked, error),
+        (error: Error) => {
+          if (client === checked && error.message === answerTimeout) address?.drop(error)
+          leave(checked, error)
+        },
       )
     }, reportMs).unref()
   }

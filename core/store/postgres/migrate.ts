@@ -20,8 +20,7 @@ const lockSql = 'SELECT pg_advisory_xact_lock(7218044911)'
  * Gateways of the previous version may still be running, so a migration must leave what they use as it is: it adds, and
  * a later release removes.
  *
- * If `admit` throws, nothing is changed. It gets the object id of a table, which identifies this store within the
- * server.
+ * If `admit` throws, nothing is changed. It gets the id of the store, as `readStoreId` does.
  * @returns that id
  */
 export async function migrateDatabase(
@@ -44,10 +43,17 @@ export async function migrateDatabase(
   }
 }
 
+/**
+ * Returns the object id of a table, which identifies this store within the server: a store that is restored or created
+ * anew has another one.
+ */
 export async function readStoreId(tx: Transaction): Promise<number> {
   const [row] = await tx.all<{ id: number }>(`SELECT 'migration'::regclass::oid::bigint AS id`)
   return row?.id ?? 0
 }
+
+/** The number of the store in its locks. Object ids have 32 bits without a sign, numbers of locks have 32 with one. */
+export const lockNumberOf = (storeId: number): number => storeId | 0
 
 /** The number of migrations that the tables have had. 0: there are no tables. */
 export async function readVersion(tx: Transaction): Promise<number> {

@@ -1,4 +1,5 @@
 // The distributed store: a PostgreSQL database that any number of gateways share.
+import type { Client } from 'pg'
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin/plugin.ts'
 import type { Commits } from '../commits/commits.ts'
@@ -12,11 +13,11 @@ import type { OpeningStore } from '../store.ts'
 import { assertUsable } from './copy-lock.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
-import { createLeaseClock } from './lease-clock.ts'
 import { migrateDatabase } from './migrate.ts'
 import { createMessageSeal } from './message-seal.ts'
 import { createMessages } from './messages.ts'
 import { explainRefusal } from './refusal.ts'
+import { createStoreClock } from './store-clock.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
 
 export interface PostgresOptions {
@@ -24,6 +25,8 @@ export interface PostgresOptions {
   log: Log
   /** Called after each commit with the number of operations in it. */
   onCommit?: (operations: number) => void
+  /** Called once if the store was replaced by another one, for example by a restore. Nothing is written any more. */
+  onReplaced?: (error: GatewayError) => void
 }
 
 /** Round trips cost more than statements, so groups are larger than those of an embedded store. */
@@ -33,9 +36,10 @@ const clockEveryMs = 30_000
 type CommitGroup = (lane: Lane, calls: readonly StoreCall[]) => Promise<GroupOutcome>
 
 /** Connects to the database and migrates it. `opened` rejects when it cannot be used. */
-export function createPostgresStore({ url, log, onCommit }: PostgresOptions): OpeningStore {
+export function createPostgresStore({ url, log, onCommit, onReplaced }: PostgresOptions): OpeningStore {
   const logFailures = createFailureLog(log)
   const messages = createMessages(log)
+  let fault: () => string | undefined = () => undefined
   const opening = open(url)
   const opened = opening.then(() => undefined, refuseOpening)
   // A start that fails earlier does not await it.
@@ -51,6 +55,8 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
 
   async function commit(lane: Lane, calls: readonly StoreCall[]): Promise<GroupOutcome> {
     const { commitGroup } = await opening
+    const unavailable = fault()
+    if (unavailable !== undefined) return { unavailable }
     const outcome = await commitGroup(lane, calls)
     logFailures(calls, outcome)
     onCommit?.(calls.length)
@@ -69,13 +75,28 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
 
   async function prepare(database: Database): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
     const { storeId, secret } = await migrateOn(database)
-    const clock = createLeaseClock(database)
+    await warnOfRisks(database, log)
+    const clock = createStoreClock(database, log)
     await clock.measure()
+    const sentence = clock.findFault()
+    if (sentence !== undefined) throw new GatewayError('store_unavailable', sentence)
+    let isReplaced = false
+    fault = () => (isReplaced ? replaced.message : clock.findFault())
     // A measurement that fails is repeated. Until then, the clock goes on from the last one.
     const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
     const channel = `svc_gateway_messages_${storeId}`
-    messages.open({ connect: database.connect, channel, seal: createMessageSeal({ secret, channel, now: clock.now }) })
-    const commitGroup = createGroups(database, storeId)
+    messages.open({
+      connect: database.connect,
+      drop: database.drop,
+      channel,
+      seal: createMessageSeal({ secret, channel, now: clock.now }),
+    })
+    const noteReplacement = (): void => {
+      if (isReplaced) return
+      isReplaced = true
+      onReplaced?.(replaced)
+    }
+    const commitGroup = createGroups(database, { storeId, onReplaced: noteReplacement })
     return {
       commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
       close: async () => {
@@ -100,14 +121,45 @@ export function createPostgresStore({ url, log, onCommit }: PostgresOptions): Op
     store: { ...calls, close },
     opened,
     commits,
+    findFault: () => fault(),
     isShared: true,
     replicas: messages,
   }
 }
 
+const replaced = new GatewayError(
+  'store_unavailable',
+  'The tables of the store were restored, dropped or created anew while the gateway was running; start it again.',
+)
+
+/** What the server is set to puts at risk what a gateway has acknowledged. */
+async function warnOfRisks(database: Database, log: Log): Promise<void> {
+  const [found] = await database.query<{ fsync: string; pages: string }>(
+    `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages`,
+  )
+  const risks = [found?.fsync === 'off' && 'fsync', found?.pages === 'off' && 'full_page_writes'].filter(Boolean)
+  if (risks.length > 0)
+    log.warn({ settings: risks }, 'the database may lose what it has committed when its machine fails; turn these on')
+}
+
+const pidSql = 'SELECT pg_backend_pid() AS pid'
+
+/** Two connections of a pooler in transaction mode share a connection to the server. */
+async function assertOwnConnections(database: Database, client: Client): Promise<void> {
+  const [other] = await database.query<{ pid: number }>(pidSql)
+  const [own] = (await client.query<{ pid: number }>(pidSql)).rows
+  if (own?.pid !== other?.pid) return
+  throw new GatewayError(
+    'store_unavailable',
+    'storage.url leads to a pooler that lends connections for one transaction, so that they keep no settings; ' +
+      'name the server itself, or a pooler in session mode.',
+  )
+}
+
 async function migrateOn(database: Database): Promise<{ storeId: number; secret: string }> {
   const client = await database.connect()
   try {
+    await assertOwnConnections(database, client)
     let secret = ''
     const storeId = await migrateDatabase(
       { client, tx: createTransaction(client, createTranslation()) },

@@ -29,5 +29,9 @@ export function explainRefusal(error: unknown): string {
     return 'it does not answer; check the host and the port, and that a firewall lets the gateway through'
   if (path !== undefined && message.includes(', open '))
     return `the file ${path} of sslrootcert, sslcert or sslkey cannot be read (${code}); correct the path in the URL`
+  if (code === '53300')
+    return 'it has no connection left; raise max_connections, or use fewer gateways: each of them needs five connections'
+  if (code === '25006')
+    return 'it only reads, as a standby does; name the primary in the URL, or reset default_transaction_read_only'
   return describe(error)
 }

@@ -1,4 +1,5 @@
 // A transaction on a PostgreSQL connection: translates placeholders, and has each statement prepared once.
+import { hash } from 'node:crypto'
 import type { ClientBase, QueryResult } from 'pg'
 import { settleAll } from '../settle-all.ts'
 import { type Insertion, lastOfEach, type Row, type Transaction, type Value } from '../transaction.ts'
@@ -8,7 +9,10 @@ export interface PostgresTransaction extends Transaction {
   commit(): Promise<void>
 }
 
-/** Returns a statement in PostgreSQL's syntax. Its name lets a connection prepare it once. */
+/**
+ * Returns a statement in PostgreSQL's syntax. Its name lets a connection prepare it once, and is a hash of its text: a
+ * connection that others have used before can hold no other statement of this name.
+ */
 export type Translate = (statement: string | Insertion) => { name: string; text: string }
 
 export function createTranslation(): Translate {
@@ -18,7 +22,8 @@ export function createTranslation(): Translate {
     if (found) return found
     const sql = typeof statement === 'string' ? statement : toInsertSql(statement)
     let placeholders = 0
-    const translated = { name: `s${known.size}`, text: sql.replaceAll('?', () => `$${++placeholders}`) }
+    const text = sql.replaceAll('?', () => `$${++placeholders}`)
+    const translated = { name: hash('sha256', text, 'hex').slice(0, 32), text }
     known.set(statement, translated)
     return translated
   }

@@ -5,6 +5,7 @@ import type { LogRecord } from '../../../core/control/ws/log-stream.ts'
 import { type Method, method } from '../../../core/control/ws/rpc.ts'
 import { registerSocket, socketPath, type Sockets } from '../../../core/control/ws/socket.ts'
 import { createTopics } from '../../../core/control/ws/topics.ts'
+import { GatewayError } from '../../../core/errors.ts'
 import { createCredentialCheck } from '../../../core/http/auth.ts'
 import { readBody } from '../../../core/http/body.ts'
 import { createHttpListener, createServer } from '../../../core/http/server.ts'
@@ -57,7 +58,8 @@ export async function openSocket(
     ['subscribe', method(Type.Unknown(), (_params, { subscriptions }: Caller) => subscriptions.add(undefined))],
     ['break', method(Type.Unknown(), () => JSON.parse('the payload of a caller'))],
   ])
-  const app = createServer({ log, trustedProxies: [], isReady, listener: createHttpListener({ log, socketPath }) })
+  const findRefusal = () => (isReady() ? undefined : new GatewayError('shutting_down'))
+  const app = createServer({ log, trustedProxies: [], findRefusal, listener: createHttpListener({ log, socketPath }) })
   app.post('/body', { preValidation: readBody({ maxBytes: 1_000, accept: 'object' }) }, ({ body }) => body)
   app.get('/slow', async () => await held.promise.then(() => ({ ok: true })))
   const check = createCredentialCheck({ credential: gatewayToken, exemptLoopback: true })

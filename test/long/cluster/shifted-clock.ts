@@ -1,6 +1,9 @@
-// Preloaded into a gateway: shifts its wall clock by CLOCK_SHIFT_MS. Its monotonic clock stays as it is.
+// Preloaded into a gateway: shifts its wall clock by CLOCK_SHIFT_MS, and at SIGWINCH by CLOCK_JUMP_MS, or back. Its
+// monotonic clock stays as it is.
 const readClock = Date.now
-const now = (): number => readClock() + Number(process.env['CLOCK_SHIFT_MS'])
+const shifts = [Number(process.env['CLOCK_SHIFT_MS']), Number(process.env['CLOCK_JUMP_MS'])]
+process.on('SIGWINCH', () => shifts.reverse())
+const now = (): number => readClock() + (shifts[0] as number)
 
 globalThis.Date = new Proxy(Date, {
   construct: (target, args, newTarget) =>

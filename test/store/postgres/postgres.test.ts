@@ -208,7 +208,7 @@ describe('a lease', () => {
     const claimed = await store.claimRuns({ owner: 'one', max: 100, at: Date.now(), leaseMs: 30_000 })
     expect(claimed.map((run) => run.id)).toContain(id)
     const now = Date.now
-    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 3_600_000)
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 50_000)
     onTestFinished(() => clock.mockRestore())
     await store.recoverExpiredRuns(Date.now())
     expect(await store.getRun(id)).toMatchObject({ status: 'running', fencingToken: 1 })

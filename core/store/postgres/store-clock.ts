@@ -1,11 +1,14 @@
-// The clock of leases: the database's, because the clocks of the gateways differ. Callers use their own clock; what
-// they say about leases is shifted on its way to the database.
+// The clock of the database, which the gateways share. Leases are by it: callers use their own clock, and what they say
+// about leases is shifted on its way to the database. A gateway whose clock is far off may not use the store.
+import type { Log } from '../../plugin/plugin.ts'
 import type { OperationName, StoreCall } from '../operations.ts'
 import type { Database } from './database.ts'
 
-export interface LeaseClock {
-  /** Reads the database's clock. */
+export interface StoreClock {
+  /** Reads the database's clock, and logs if this gateway's differs. */
   measure(): Promise<void>
+  /** Why this gateway may not use the store at the moment: a sentence. */
+  findFault(): string | undefined
   /** Returns the time of the database, in milliseconds. */
   now(): number
   /** Returns the call with its lease times by the database's clock. */
@@ -14,8 +17,15 @@ export interface LeaseClock {
 
 const nowSql = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now'
 
-export function createLeaseClock(database: Pick<Database, 'query'>): LeaseClock {
+/** Senders sign the time, keys expire and records are purged: beyond this, each of them would go wrong. */
+const maxDifferenceMs = 60_000
+const notableDifferenceMs = 2_000
+/** A slower answer says too little about the time. */
+const maxAnswerMs = 1_000
+
+export function createStoreClock(database: Pick<Database, 'query'>, log: Log): StoreClock {
   let measured: { time: number; at: number } | undefined
+  let isReported = false
 
   /** Uses the monotonic clock, so that a change of the wall clock is compensated at once. */
   const now = (): number => (measured ? measured.time + performance.now() - measured.at : Date.now())
@@ -23,12 +33,34 @@ export function createLeaseClock(database: Pick<Database, 'query'>): LeaseClock 
   /** In whole seconds, because the measurement is not exact, and leases last much longer. */
   const computeShift = (): number => Math.round((now() - Date.now()) / 1000) * 1000
 
+  /** Positive: this gateway's clock is ahead. */
+  const difference = (): number => Date.now() - now()
+
+  function report(): void {
+    const isNotable = Math.abs(difference()) >= notableDifferenceMs
+    if (isNotable && !isReported)
+      log.warn(
+        { seconds: Math.round(difference() / 1000) },
+        'the clock differs from that of the database; synchronize it',
+      )
+    isReported = isNotable
+  }
+
   return {
     now,
     measure: async () => {
       const sentAt = performance.now()
       const [row] = await database.query<{ now: number }>(nowSql)
-      if (row) measured = { time: row.now, at: (sentAt + performance.now()) / 2 }
+      const answeredAt = performance.now()
+      if (row && (!measured || answeredAt - sentAt <= maxAnswerMs))
+        measured = { time: row.now, at: (sentAt + answeredAt) / 2 }
+      report()
+    },
+    findFault: () => {
+      const seconds = Math.round(difference() / 1000)
+      if (Math.abs(difference()) < maxDifferenceMs) return undefined
+      const direction = seconds > 0 ? 'ahead of' : 'behind'
+      return `The clock of this gateway is ${Math.abs(seconds)} seconds ${direction} that of the database; synchronize both.`
     },
     shift: (call) => {
       const [name, args] = call
