@@ -188,7 +188,9 @@ function createPool(pg: Pg, config: ClientConfig, { max, clients, hosts }: PoolO
     await client.query(settings)
     if (hosts.count > 1) await assertWritable(client)
   }
-  const pool = new pg.Pool({ ...config, pipeline: true, max, idleTimeoutMillis: 0, onConnect, Client: hosts.Client })
+  const options = { ...config, pipeline: true, max, idleTimeoutMillis: 0, Client: hosts.Client }
+  // The pool awaits it, which its types do not say.
+  const pool = new pg.Pool(Object.assign(options, { onConnect }))
   // A connection that is lost while it is idle is replaced by the next transaction.
   pool.on('error', () => undefined)
   // The pool does not listen to a connection that it has just handed out, and an error without a listener ends Node.

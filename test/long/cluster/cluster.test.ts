@@ -1,5 +1,5 @@
 // Three gateways on one PostgreSQL database, which are killed and stopped at random, as is the database. Their clocks
-// differ by minutes.
+// differ by up to 50 seconds.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -101,7 +101,7 @@ interface ReplicaOptions {
 }
 
 /** Up to five minutes ahead or behind. */
-const chooseClockShift = (random: () => number): number => Math.round((random() - 0.5) * 600_000)
+const chooseClockShift = (random: () => number): number => Math.round((random() - 0.5) * 50_000)
 
 const shiftedClock = pathToFileURL(join(import.meta.dirname, 'shifted-clock.ts')).href
 
