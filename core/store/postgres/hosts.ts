@@ -30,6 +30,12 @@ export function createHosts(url: string, Driver: new (config?: ClientConfig) => 
 }
 
 function listUrls(url: string): string[] {
-  const [, start = '', hosts = '', end = ''] = /^(\w+:\/\/(?:[^@/?]*@)?)([^/?]*)(.*)$/s.exec(url) ?? []
-  return hosts.includes(',') ? hosts.split(',').map((host) => start + host + end) : [url]
+  const start = url.indexOf('://') + 3
+  const length = url.slice(start).search(/[/?]|$/)
+  const authority = url.slice(start, start + length)
+  const hostsAt = authority.lastIndexOf('@') + 1
+  const hosts = authority.slice(hostsAt)
+  return hosts.includes(',')
+    ? hosts.split(',').map((host) => url.slice(0, start + hostsAt) + host + url.slice(start + length))
+    : [url]
 }
