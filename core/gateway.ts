@@ -12,6 +12,7 @@ import { findWarnings, resolveWithWarnings } from './findings.ts'
 import type { Log } from './plugin/plugin.ts'
 import type { ReloadResult } from './runtime/gateway-api.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
+import { createSerialQueue } from './serial-queue.ts'
 import { type Environment, openServices } from './services.ts'
 import { retryUntilStored } from './store/retry-until-stored.ts'
 
@@ -84,9 +85,10 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const services = openServices({ ...options, current: () => current, opened })
   const { logs, meters, storage, work, delivery, hooks, http } = services
   const log = logs.logFor('config')
-  const reloads = serialize(meters.reload.instrument(reload))
-  const starting = serialize(start)
-  const lifecycle = { findRefusal, stopping, reload: reloads.call }
+  // One after another, so that two changes never overlap.
+  const [starts, reloads] = [createSerialQueue(), createSerialQueue()]
+  const measuredReload = meters.reload.instrument(reload)
+  const lifecycle = { findRefusal, stopping, reload: () => reloads.add(measuredReload) }
   // The store is opened in its own thread while the runtime is built.
   const first = await createRuntime({ services, lifecycle, config })
   current = first
@@ -198,7 +200,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     const remainingMs = (): number => Math.max(0, deadline - performance.now())
     stop.abort(new GatewayError('shutting_down'))
     isReady = false
-    await starting.settled()
+    await starts.settled()
     const closed = http.listener.close()
     await reloads.settled()
     await Promise.all([current.stop(), hooks.jobs.close(), storage.retention.close(), work.leadership.close()])
@@ -218,22 +220,9 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   let closing: Promise<void> | undefined
   return {
     app: first.app,
-    listen: starting.call,
-    reload: reloads.call,
+    listen: () => starts.add(start),
+    reload: lifecycle.reload,
     logWarnings,
     close: () => (closing ??= close()),
-  }
-}
-
-/** Runs calls one after another, so that two changes never overlap. */
-function serialize<T>(call: () => Promise<T>): { call: () => Promise<T>; settled: () => Promise<unknown> } {
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    call: () => {
-      const next = last.then(call)
-      last = next.catch(() => undefined)
-      return next
-    },
-    settled: () => last,
   }
 }

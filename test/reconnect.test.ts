@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers())
 function superviseFailing(error: Error) {
   const open = vi.fn<() => Promise<never>>().mockRejectedValue(error)
   const messages = { opened: '', failed: '', lost: '', refused: '', closed: '' }
-  createSupervisor({ fields: {}, open, redact: (text) => text, log: silent, messages }).open()
+  void createSupervisor({ fields: {}, open, redact: (text) => text, log: silent, messages }).open()
   return async (seconds: number) => {
     await vi.advanceTimersByTimeAsync(seconds * 1000)
     return open.mock.calls.length

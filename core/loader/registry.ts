@@ -1,5 +1,6 @@
 // Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence;
 // the others start.
+import { withDeadline } from '../deadline.ts'
 import { firstLineOf } from '../errors.ts'
 import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin/plugin.ts'
 import { createImporter, describeImportError, type ImportedModule, importBuiltins } from './import.ts'
@@ -74,17 +75,14 @@ interface LoadedModule {
 
 /** A plugin that throws, or whose import never ends, does not block the start. */
 async function load(source: string, importing: Promise<ImportedModule>, limitMs: number): Promise<LoadedModule> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`the import did not end within ${limitMs} ms`)), limitMs)
+  const limit = { ms: limitMs, reason: () => new Error(`the import did not end within ${limitMs} ms`) }
   try {
-    return { source, module: await Promise.race([importing, late.promise]) }
+    return { source, module: await withDeadline(limit, () => importing) }
   } catch (error) {
     return {
       source,
       fault: `importing it failed (${describeImportError(error)}); fix it, or remove it from \`plugins\``,
     }
-  } finally {
-    clearTimeout(timer)
   }
 }
 

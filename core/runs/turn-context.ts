@@ -10,7 +10,7 @@ import { readConversationStart } from '../sessions/conversation-start.ts'
 import { readTranscript } from '../sessions/transcript.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
 import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
-import { untilAborted } from '../tools/deadline.ts'
+import { untilAborted } from '../deadline.ts'
 
 const storeRetryMs = 1_000
 

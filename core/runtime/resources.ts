@@ -33,6 +33,7 @@ async function openTools({ config, services, lifecycle: { stopping } }: BuildCon
       signal: stop.signal,
       state: storage.stateOf(`toolset:${toolset}`),
     }),
+    redact: services.redact,
     stopping,
   })
   const close = async (): Promise<void> => {

@@ -77,7 +77,7 @@ describe('the tool registry', () => {
     const registry = await open([broken, toolset('sound', { tools: [tool('found')] })])
     expect(registry.list().map((entry) => entry.tool.name)).toEqual(['found'])
     expect(registry.problems).toEqual([
-      'The toolset "broken" is left out: it could not be opened (Error: no connection); it is tried again.',
+      'The toolset "broken" is left out: it could not be opened (no connection); it is tried again.',
     ])
     await registry.close()
   })
@@ -95,7 +95,7 @@ describe('the tool registry', () => {
     })
     const context = createTestContext()
     const registry = await open([late], () => context)
-    expect(registry.states()).toEqual([{ toolset: 'late', state: 'failing', reason: 'Error: no connection' }])
+    expect(registry.states()).toEqual([{ toolset: 'late', state: 'failing', reason: 'no connection' }])
     await vi.advanceTimersByTimeAsync(1_000)
     expect(registry.states()).toEqual([{ toolset: 'late', state: 'failing', reason: 'TypeError: not yet' }])
     await vi.advanceTimersByTimeAsync(2_000)

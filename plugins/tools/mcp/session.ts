@@ -26,25 +26,20 @@ export interface SessionDeps {
   /** Aborts when the process exits: a program is then killed at once. */
   exit: AbortSignal
   log: Log
-  /** Called after the first list of tools. */
-  onConnected(): void
-  /** Called with each list of tools, including the first. */
+  /** Reports that the session has ended. */
+  lost(reason: string): void
+  /** Called with each list of tools, including the first, and with an empty one when the session ends. */
   onTools(listed: readonly Listed[], call: CallTool): void
 }
 
-/** Runs the session until it ends. Resolves or rejects with the reason. */
-export async function openSession({
-  sdk,
-  server,
-  settings,
-  signal,
-  exit,
-  log,
-  onConnected,
-  onTools,
-}: SessionDeps): Promise<string> {
-  const over = Promise.withResolvers<string>()
-  const end = (reason: string): void => over.resolve(reason)
+export interface Session {
+  /** Resolves when the connection has ended and its process is gone. */
+  close(): Promise<void>
+}
+
+/** Resolves after the first list of tools. */
+export async function openSession(deps: SessionDeps): Promise<Session> {
+  const { sdk, server, settings, signal, exit, log, lost, onTools } = deps
   let known = ''
   const list = async (): Promise<void> => {
     const listed = await listTools(client, signal)
@@ -52,7 +47,7 @@ export async function openSession({
     if (text !== known) onTools(listed, call)
     known = text
   }
-  const refresh = coalesce(list, { signal, giveUp: end })
+  const refresh = coalesce(list, { signal, giveUp: lost })
   const client = new sdk.Client(
     { name: 'svc-gateway', version: gatewayVersion() },
     {
@@ -67,19 +62,18 @@ export async function openSession({
     settings,
     exit,
     log,
-    onTooLong: () => end('it sent a message that is too long'),
+    onTooLong: () => lost('it sent a message that is too long'),
   })
-  client.onclose = () => end('the connection was closed')
-  const onAbort = (): void => end('the gateway stops')
-  signal.addEventListener('abort', onAbort, { once: true })
+  client.onclose = () => lost('the connection was closed')
+  signal.addEventListener('abort', () => onTools([], call), { once: true })
+  const close = (): Promise<void> => leave(client, transport)
   try {
     await client.connect(transport, { timeout: connectMs, signal })
     await list()
-    onConnected()
-    return await over.promise
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    await leave(client, transport)
+    return { close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 

@@ -13,7 +13,7 @@ export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Prom
 
 export interface Deadline {
   /** Signals that end the work early. */
-  signals: readonly AbortSignal[]
+  signals?: readonly AbortSignal[]
   ms: number
   /** The error that the work's signal and the caller receive at the deadline. */
   reason: () => Error
@@ -21,7 +21,7 @@ export interface Deadline {
 
 /** Runs the work with a signal that aborts at the deadline or when one of the given signals aborts. */
 export async function withDeadline<T>(
-  { signals, ms, reason }: Deadline,
+  { signals = [], ms, reason }: Deadline,
   work: (signal: AbortSignal) => PromiseLike<T> | T,
 ): Promise<T> {
   const controller = new AbortController()
