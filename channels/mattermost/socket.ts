@@ -26,9 +26,9 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
   let state: 'opening' | 'open' | 'ended' = 'opening'
   let requests = 0
   let events = 0
-  let pings: NodeJS.Timeout | undefined
   let isAnswered = true
   let cause: Error | undefined
+  const pings = setInterval(ping, pingMs)
 
   function request(action: string, data: object): void {
     socket.send(JSON.stringify({ action, seq: ++requests, data }))
@@ -47,6 +47,7 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
   }
 
   function ping(): void {
+    if (state === 'opening') return
     if (!isAnswered) return end('Mattermost does not answer any more.')
     isAnswered = false
     socket.ping()
@@ -83,7 +84,6 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
     throw error
   }
   state = 'open'
-  pings = setInterval(ping, pingMs)
   return { close, showTyping: (channelId: string) => request('user_typing', { channel_id: channelId, parent_id: '' }) }
 }
 
