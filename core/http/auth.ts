@@ -29,7 +29,6 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
       return given !== undefined && matches(given)
     },
     judge(request, isAuthenticated, sentence) {
-      if (isAuthenticated && throttle.isEmpty()) return
       const { key } = request.client
       if (isAuthenticated) {
         throttle.clear(key)
@@ -60,8 +59,6 @@ export function createCredentialCheck({ credential, throttle, exemptLoopback }: 
   const matches = createMatcher(credential)
   return (caller, given) => {
     const isRight = given !== undefined && matches(given)
-    // Saves the resolution of the client address: 6 % of the CPU time of a tool call.
-    if (isRight && (!throttle || throttle.isEmpty())) return
     const { client } = caller
     const activeThrottle = throttle && !(exemptLoopback && client.isLocal) ? throttle : undefined
     const seconds = activeThrottle?.lockoutSeconds(client.key) ?? 0
@@ -130,8 +127,7 @@ function readSingleHeader({ raw: { rawHeaders } }: FastifyRequest, name: string)
   let value: string | undefined
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const key = rawHeaders[index] as string
-    // The length rules most names out before a lower-case copy is made.
-    if (key.length !== name.length || key.toLowerCase() !== name) continue
+    if (key.toLowerCase() !== name) continue
     if (value !== undefined) throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
     value = rawHeaders[index + 1]
   }

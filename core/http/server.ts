@@ -74,7 +74,6 @@ export function createServer({
   app.decorateRequest('client', { getter: getClient })
   app.decorateRequest('rawBody', null as never)
   app.decorateRequest('text', '')
-  app.decorateRequest('routeGroup', 'none')
   app.decorateRequest('upgrade', { getter: getUpgrade })
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply)

@@ -1,6 +1,5 @@
 // The command `start`: reads the configuration (the first run writes one), runs the gateway and stops it.
 import { homedir } from 'node:os'
-import { setFlagsFromString } from 'node:v8'
 import { nameSections } from '../../config/channels/sections.ts'
 import { ConfigError, describeProblem } from '../../config/config-error.ts'
 import { allCredentials } from '../../config/credentials.ts'
@@ -90,14 +89,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   )
   process.stdout.write(`listening on ${address}\n${describeState(resolved)}`)
   if (tokens) process.stdout.write(describeFirstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
-  letHeapDouble()
 }
-
-/**
- * Lets the heap double before all garbage is collected. After a pause, V8 lets it grow by a third at most, however busy
- * the process becomes, and then collects all garbage several times a second: a fifth fewer requests/s on PostgreSQL.
- */
-const letHeapDouble = (): void => setFlagsFromString('--heap-growing-percent=100')
 
 /** The configuration file and its secret files. Throws while the configuration is invalid. */
 function listFiles(file: string, extensions: Extensions): string[] {

@@ -134,7 +134,7 @@ function readPlatformRequest({ raw, query, rawBody }: FastifyRequest, signal: Ab
  */
 function judge({ client: { key }, method }: FastifyRequest, status: number, throttle: Throttle): void {
   if (status !== 401 && status !== 403) {
-    if (method === 'POST' && status < 300 && !throttle.isEmpty()) throttle.clear(key)
+    if (method === 'POST' && status < 300) throttle.clear(key)
     return
   }
   const seconds = throttle.lockoutSeconds(key)
