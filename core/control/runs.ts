@@ -6,7 +6,7 @@ import { failures } from '../http/failure.ts'
 import { runKinds, runStatuses } from '../store/run-spec.ts'
 import type { ListedRun, Store, StoredRun } from '../store/store.ts'
 import { type Static, Type } from '../typebox.ts'
-import { type Endpoint, endpoint } from './endpoint.ts'
+import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { IdParams, pageOf, pageQuery, pageRequest, Time } from './lists.ts'
 
 interface RunsDeps {
@@ -15,6 +15,7 @@ interface RunsDeps {
 }
 
 export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
+  const findRun = async (id: string): Promise<StoredRun> => found(await store.getRun(id), 'run_not_found')
   const view = async (run: ListedRun) => viewRun(run, await store.listRunDeliveries(run.id))
 
   return [
@@ -70,12 +71,6 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
       },
     }),
   ]
-
-  async function findRun(id: string): Promise<StoredRun> {
-    const run = await store.getRun(id)
-    if (!run) throw new GatewayError('run_not_found')
-    return run
-  }
 }
 
 const RunsQuery = Type.Object({

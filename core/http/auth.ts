@@ -30,13 +30,8 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
     },
     judge(request, isAuthenticated, sentence) {
       const { key } = request.client
-      if (isAuthenticated) {
-        throttle.clear(key)
-        return
-      }
-      const seconds = throttle.lockoutSeconds(key)
-      if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-      throttle.recordFailure(key)
+      if (isAuthenticated) return throttle.clear(key)
+      recordFailure(throttle, key)
       throw new GatewayError('unauthorized', sentence)
     },
   }
@@ -60,13 +55,23 @@ export function createCredentialCheck({ credential, throttle, exemptLoopback }: 
   return (caller, given) => {
     const isRight = given !== undefined && matches(given)
     const { client } = caller
-    const activeThrottle = throttle && !(exemptLoopback && client.isLocal) ? throttle : undefined
-    const seconds = activeThrottle?.lockoutSeconds(client.key) ?? 0
-    if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-    if (isRight) return
-    activeThrottle?.recordFailure(client.key)
-    throw new GatewayError('unauthorized')
+    if (throttle && !(exemptLoopback && client.isLocal)) {
+      refuseLockedOut(throttle, client.key)
+      if (!isRight) throttle.recordFailure(client.key)
+    }
+    if (!isRight) throw new GatewayError('unauthorized')
   }
+}
+
+function refuseLockedOut(throttle: Throttle, key: string): void {
+  const seconds = throttle.lockoutSeconds(key)
+  if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
+}
+
+/** Counts a failed attempt. Throws `rate_limited` while the client is locked out. */
+export function recordFailure(throttle: Throttle, key: string): void {
+  refuseLockedOut(throttle, key)
+  throttle.recordFailure(key)
 }
 
 /** Guards every HTTP route group except the hooks and the health checks. */

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { withDeadline } from '../../deadline.ts'
 import { describeThrown, GatewayError } from '../../errors.ts'
+import { recordFailure } from '../../http/auth.ts'
 import { readBody } from '../../http/body.ts'
 import { failures } from '../../http/failure.ts'
 import { type RouteInfo, setRouteGroup } from '../../http/route-list.ts'
@@ -133,13 +134,8 @@ function readPlatformRequest({ raw, query, rawBody }: FastifyRequest, signal: Ab
  * locked out, and clears the count. A handshake, or an answer such as that to a wrong body, proves nothing.
  */
 function judge({ client: { key }, method }: FastifyRequest, status: number, throttle: Throttle): void {
-  if (status !== 401 && status !== 403) {
-    if (method === 'POST' && status < 300) throttle.clear(key)
-    return
-  }
-  const seconds = throttle.lockoutSeconds(key)
-  if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-  throttle.recordFailure(key)
+  if (status === 401 || status === 403) recordFailure(throttle, key)
+  else if (method === 'POST' && status < 300) throttle.clear(key)
 }
 
 function send(reply: FastifyReply, { status, body }: PlatformResponse): FastifyReply {

@@ -3,13 +3,7 @@ import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { InboundMessage, Json, Log } from '../../plugin/plugin.ts'
 import { createSerialQueue } from '../../serial-queue.ts'
-import type { AcceptCommand, AcceptResult, NewDelivery, Store } from '../../store/store.ts'
-
-/** An account of a channel. */
-export interface AccountRef {
-  channel: string
-  accountId: string
-}
+import type { AcceptCommand, AcceptResult, AccountRef, NewDelivery, Store } from '../../store/store.ts'
 
 interface Sender {
   sender: string
