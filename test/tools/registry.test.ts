@@ -108,6 +108,29 @@ describe('the tool registry', () => {
     ])
   })
 
+  it('withdraws what was offered by an attempt that failed, and ignores what it offers later', async () => {
+    let offer: (tools: readonly Tool[]) => void = () => {}
+    const early = toolset('early', {
+      open: async (_config, context) => {
+        offer = (tools) => context.offer(tools)
+        offer([tool('found')])
+        throw new Error('no connection with the canary')
+      },
+    })
+    const registry = await openToolRegistry({
+      toolsets: [early],
+      settings: () => ({}),
+      context: createTestContext,
+      redact: (text) => text.replace('canary', '[redacted]'),
+    })
+    offer([tool('late')])
+    expect(registry.list()).toEqual([])
+    expect(registry.states()).toEqual([
+      { toolset: 'early', state: 'failing', reason: 'no connection with the [redacted]' },
+    ])
+    await registry.close()
+  })
+
   it('does not try again to open a toolset whose credentials are refused, or one that was closed', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
