@@ -4,7 +4,7 @@ import { dirname, extname, isAbsolute, relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
 import { PathError } from '../config/file/paths.ts'
-import { bundleName } from './runner/compartment.ts'
+import { bundleName } from './ipc-frames.ts'
 import type { TransformsDirectory } from './transforms-directory.ts'
 import { TransformError } from './transform-error.ts'
 
@@ -42,6 +42,7 @@ export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
       exports: 'named',
       codeSplitting: false,
       sourcemap: 'hidden',
+      sourcemapExcludeSources: true,
     })
     const [{ code, map }] = output
     if (code.length > maxBundleLength)

@@ -4,6 +4,7 @@ import { PathError } from '../config/file/paths.ts'
 import type { Log, TransformInput } from '../plugin/plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
 import type { ChildLimits } from './pool/limits.ts'
+import { createBundler, type Bundler } from './bundler.ts'
 import { openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
 import { createPool, type Pool, type PoolOptions } from './pool/pool.ts'
 import { createResultReader, type ReadResult } from './result.ts'
@@ -12,7 +13,7 @@ import { createTransform, type Transform, type TransformRun, type TransformState
 import { TransformError } from './transform-error.ts'
 import { createWatcher, type Watcher } from './watch.ts'
 
-export interface SandboxOptions extends Partial<ChildLimits & Pick<PoolOptions, 'processes' | 'loadMs'>> {
+export interface SandboxOptions extends Partial<ChildLimits & Pick<PoolOptions, 'loadMs' | 'idleMs'>> {
   /** Absolute path of the folder that must contain all transforms: `transforms` in the configuration directory. */
   root: string
   /** Absolute path of the transforms directory in use: `root` or a folder inside it. */
@@ -44,13 +45,13 @@ export interface Sandbox {
    * @throws {PathError} when `module` is outside the transforms directory, or `dir` outside `root`
    */
   load(module: string, options?: { export?: string; timeoutMs?: number }): TransformHandle
-  /** No process runs before the first transform is loaded. */
+  /** The processes that run transforms: none before the first call, and none when there was no call for a while. */
   status(): { processes: { pid: number | undefined; pending: number }[]; transforms: TransformState[] }
   close(): Promise<void>
 }
 
 interface Resources {
-  directory: TransformsDirectory
+  bundler: Bundler
   pool: Pool
   watcher: Watcher
   readResult: ReadResult
@@ -64,14 +65,14 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
 
   /** Called for the first transform: a gateway without transforms needs none of these. */
   const openResources = (): Resources => ({
-    directory,
+    bundler: createBundler({ root, dir }),
     pool: createPool({
       heapMb: 128,
       rssMb: 384,
-      processes: 1,
       maxPending: 1024,
       maxPendingBytes: 67_108_864,
       loadMs: 3000,
+      idleMs: 60_000,
       readRunner,
       log,
       ...limits,
@@ -127,7 +128,7 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
       for (const { transform } of shared.values()) transform.close()
       shared.clear()
       resources?.watcher.close()
-      await resources?.pool.close()
+      await Promise.all([resources?.bundler.close(), resources?.pool.close()])
     },
   }
 }
