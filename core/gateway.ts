@@ -86,7 +86,8 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const log = logs.logFor('config')
   const reloads = serialize(meters.reload.instrument(reload))
   const starting = serialize(start)
-  const lifecycle = { findRefusal, stopping, reload: reloads.call }
+  const started = Promise.withResolvers<void>()
+  const lifecycle = { findRefusal, stopping, started: started.promise, reload: reloads.call }
   // The store is opened in its own thread while the runtime is built.
   const first = await createRuntime({ services, lifecycle, config })
   current = first
@@ -185,6 +186,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     await Promise.all([delivery.outbox.resume(), work.runs.resume()])
     stopping.throwIfAborted()
     isReady = true
+    started.resolve()
     current.start()
     hooks.jobs.open()
     storage.retention.start()

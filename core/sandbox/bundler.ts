@@ -3,10 +3,15 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { extname, resolve } from 'node:path'
-import type { Bundle } from './bundle.ts'
 import { shareProcess } from './share-process.ts'
 import type { TransformFault } from './transform-error.ts'
 import { fingerprint } from './transforms-directory.ts'
+
+export interface Bundle {
+  code: string
+  /** The source map, as JSON text. */
+  map: string
+}
 
 export interface BundleRequest {
   root: string
@@ -48,7 +53,7 @@ interface BundlerProcess {
 }
 
 function startProcess(): BundlerProcess {
-  const program = new URL(`./bundler-process${extname(import.meta.filename)}`, import.meta.url)
+  const program = new URL(`./bundle${extname(import.meta.filename)}`, import.meta.url)
   const child = fork(program, { env: {}, execArgv: [], cwd: tmpdir(), stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   child.on('error', () => undefined)
   // Without an id it could not be started, and never exits.

@@ -1,8 +1,7 @@
 // One transform: compiles its file, recompiles it whenever it changes, and runs the last good version.
 import type { Log, TransformResult } from '../plugin/plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
-import type { Bundle } from './bundle.ts'
-import type { Bundler } from './bundler.ts'
+import type { Bundle, Bundler } from './bundler.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { LogLine } from './ipc-frames.ts'
 import { readPayloadSchema } from './payload-schema.ts'
@@ -46,6 +45,8 @@ interface TransformDeps {
   pool: Pool
   watcher: Watcher
   readResult: ReadResult
+  /** Nothing is compiled before this resolves. */
+  startAfter: Promise<void> | undefined
   log: Log
 }
 
@@ -57,7 +58,7 @@ interface Version {
 }
 
 export function createTransform(deps: TransformDeps): Transform {
-  const { module, exportName, bundler, pool, watcher, readResult, log } = deps
+  const { module, exportName, bundler, pool, watcher, readResult, startAfter, log } = deps
   const watch = watcher.watch(() => void refresh())
   const breaker = createCircuitBreaker()
   let version: Version | undefined
@@ -70,6 +71,7 @@ export function createTransform(deps: TransformDeps): Transform {
   function refresh(): Promise<void> {
     isStale = true
     return (refreshing ??= (async () => {
+      await startAfter
       while (isStale && !isClosed) {
         isStale = false
         await compile()

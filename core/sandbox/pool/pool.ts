@@ -42,7 +42,7 @@ export interface Pool {
   remove(moduleId: number): void
   /** One attempt; rejects with `ChildEnded` when the worker ends first. */
   run(moduleId: number, request: RunRequest): Promise<ChildResponse>
-  status(): { pid: number | undefined; pending: number }[]
+  status(): { pid: number | undefined }[]
   close(): Promise<void>
 }
 
@@ -119,7 +119,7 @@ export function createPool(options: PoolOptions): Pool {
     },
     status() {
       const worker = workers.current()
-      return worker ? [{ pid: worker.pid, pending: worker.pendingCount() }] : []
+      return worker ? [{ pid: worker.pid }] : []
     },
     async close() {
       await Promise.all([prober.close(), workers.close()])

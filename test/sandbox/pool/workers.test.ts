@@ -84,6 +84,20 @@ describe('the sandbox', () => {
     }
   })
 
+  it('compiles nothing before the gateway has started, or if its start fails', async () => {
+    const started = Promise.withResolvers<void>()
+    const startAfter = started.promise
+    const [first, failed] = [startSandbox({ 'echo.js': echo }, { startAfter }), startSandbox({}, { startAfter })]
+    const handle = first.sandbox.load('echo.js')
+    const late = failed.sandbox.load('echo.js')
+    await failed.sandbox.close()
+    await setImmediate()
+    expect([countProcesses(), handle.state().state]).toEqual([0, 'loading'])
+    started.resolve()
+    expect((await run(handle, { text: 'one' })).result).toEqual({ text: 'one' })
+    expect([late.state().state, failed.lines]).toEqual(['loading', []])
+  })
+
   it('leaves no process when it is closed while it compiles, tests or starts a transform', async () => {
     for (const wanted of [1, 2, 3]) {
       const { sandbox } = startSandbox({ 'echo.js': echo })
