@@ -39,7 +39,7 @@ export function createBundler(directory: { root: string; dir: string }): Bundler
       try {
         return await shared.run((process) => request(process, { ...directory, module }))
       } catch {
-        const message = `The transform ${module} cannot be used: its compilation took too long or was stopped.`
+        const message = `The transform ${module} cannot be used: its compiler was stopped, or could not be started.`
         return { fault: 'compile', message, seen: [[path, before]] }
       }
     },
