@@ -74,6 +74,7 @@ async function bundleGateway(): Promise<string[]> {
     worker: 'core/store/sqlite/worker.ts',
     checkpointer: 'core/store/sqlite/checkpointer.ts',
     copier: 'core/store/sqlite/copier.ts',
+    bundle: 'core/sandbox/bundle.ts',
   }
   const isBundled = new RegExp(`^(${bundledPackages.join('|')}|svc-gateway)(/|$)`)
   const external = (id: string, importer?: string): boolean =>

@@ -88,7 +88,8 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   // One after another, so that two changes never overlap.
   const [starts, reloads] = [createSerialQueue(), createSerialQueue()]
   const measuredReload = meters.reload.instrument(reload)
-  const lifecycle = { findRefusal, stopping, reload: () => reloads.add(measuredReload) }
+  const started = Promise.withResolvers<void>()
+  const lifecycle = { findRefusal, stopping, started: started.promise, reload: () => reloads.add(measuredReload) }
   // The store is opened in its own thread while the runtime is built.
   const first = await createRuntime({ services, lifecycle, config })
   current = first
@@ -187,6 +188,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     await Promise.all([delivery.outbox.resume(), work.runs.resume()])
     stopping.throwIfAborted()
     isReady = true
+    started.resolve()
     current.start()
     hooks.jobs.open()
     storage.retention.start()

@@ -1,6 +1,6 @@
 // The command `check`: prints what the plugins bring and `ok`, or all errors and warnings of the configuration.
 import { ConfigError, type ConfigProblem, describeProblem } from '../config/config-error.ts'
-import { readLocatedConfig } from '../config/file/read-located.ts'
+import { readLocatedConfig } from '../config/file/locate.ts'
 import { findWarnings, resolveWithWarnings } from '../findings.ts'
 import { type Extensions, loadExtensions, ownSource } from '../loader/registry.ts'
 import type { Extension } from '../plugin/plugin.ts'

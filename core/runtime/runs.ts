@@ -14,8 +14,6 @@ import { createWorkspace } from '../tools/workspace.ts'
 import type { BuildContext } from './build-context.ts'
 import type { ToolArea } from './tools.ts'
 
-export type RunArea = ReturnType<typeof buildRuns>
-
 export function buildRuns(
   { config, services }: BuildContext,
   { agents, models, recipients }: AgentArea,

@@ -12,7 +12,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { readLocatedConfig } from '../../config/file/read-located.ts'
+import { readLocatedConfig } from '../../config/file/locate.ts'
 import { readVersion } from '../../control/version.ts'
 import { copyStore } from '../../store/sqlite/copy.ts'
 import { CommandError } from '../command-error.ts'

@@ -1,7 +1,9 @@
 // Locates the configuration file: given by name, in the working directory, or in the user's home.
 import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ConfigError } from '../config-error.ts'
+import { type ConfigDocument, readConfigFile } from './read.ts'
 
 export interface Surroundings {
   /** The value of `--config`. */
@@ -36,4 +38,14 @@ export const commandLine = (command: string): string =>
 /** The file for a first configuration: in the checkout, or in the user's home if the program is installed. */
 export function firstConfigFile({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>): string {
   return isInstalled ? join(home, '.svc-gateway', 'gateway.json5') : join(cwd, 'gateway.json5')
+}
+
+/** Reads the file of a command that needs one. @throws {ConfigError} if there is none, or if it cannot be read. */
+export function readLocatedConfig(option: string | undefined): ConfigDocument {
+  const surroundings = { option, env: process.env, cwd: process.cwd(), home: homedir() }
+  const file = locateConfig(surroundings)
+  if (file !== undefined) return readConfigFile(file)
+  throw new ConfigError(firstConfigFile(surroundings), [
+    { path: '', problem: `does not exist; run "${commandLine('setup')}" to create it` },
+  ])
 }

@@ -1,5 +1,5 @@
 // Checks heartbeats: interval, active hours, model and target.
-import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
+import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import { listChannelNames } from '../channels/names.ts'
 import { parseDuration } from '../duration.ts'
 import { suggest } from '../nearest.ts'

@@ -2,7 +2,7 @@
 // transforms directory.
 import { join, relative, resolve } from 'node:path'
 import { isTemplateField, overrideFields, promisedChannels, templateKeys, thinkingLevels } from '../../action.ts'
-import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
+import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import { listChannelNames } from '../channels/names.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { nearest } from '../nearest.ts'

@@ -1,36 +1,15 @@
 // The config section `hooks`: the webhook endpoints, their token, limits, mappings and presets.
 import type { Preset } from '../../plugin/plugin.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
+import { attemptLimit } from './gateway.ts'
 import { overridesOf } from './overrides.ts'
 import { Mapping, type PresetConfig, PresetSection } from './mappings.ts'
 
-const HookRateLimit = Type.Object(
-  {
-    maxAttempts: Type.Integer({
-      minimum: 1,
-      maximum: 10_000,
-      default: 20,
-      description: 'Failed attempts that one address may make within the window.',
-    }),
-    windowMs: Type.Integer({
-      minimum: 1000,
-      maximum: 86_400_000,
-      default: 60_000,
-      description: 'Length of the window in milliseconds.',
-    }),
-    lockoutMs: Type.Integer({
-      minimum: 1000,
-      maximum: 86_400_000,
-      default: 60_000,
-      description: 'How long an address is locked out, in milliseconds.',
-    }),
-  },
-  {
-    additionalProperties: false,
-    default: {},
-    description: 'Locks out addresses that repeatedly send wrong hook tokens.',
-  },
-)
+const HookRateLimit = Type.Object(attemptLimit({ maxAttempts: 20, lockoutMs: 60_000 }), {
+  additionalProperties: false,
+  default: {},
+  description: 'Locks out addresses that repeatedly send wrong hook tokens.',
+})
 
 const OnFailure = Type.Object(
   {
