@@ -88,6 +88,7 @@ export interface SchemeProblem {
   problem: string
 }
 
+/** What the functions of a scheme learn beside their settings. */
 export interface SchemeContext {
   /** The URL of the hook, if the configuration tells it (`gateway.publicUrl`). */
   hookUrl: string | undefined
@@ -102,6 +103,7 @@ export interface OutgoingRequest {
   body: Buffer
 }
 
+/** What `sign` gets beside the request. */
 export interface SignContext<Settings = unknown> {
   /** The first valid secret; empty if the scheme has no secrets. */
   secret: string

@@ -65,8 +65,7 @@ function createCheck(use: SchemeUse): SchemeCheck {
 // ── Replies ──────────────────────────────────────────────────────────────────────────────
 
 function withReplies(verify: Verify, { auth, scheme, runner }: SchemeUse): Verifier['verify'] {
-  const { answerHandshake, acknowledge } = scheme
-  if (!answerHandshake && !acknowledge) return verify
+  if (!scheme.answerHandshake && !scheme.acknowledge) return verify
   const secrets = secretsOf(auth)
   const addReplies = (verdict: Verdict, request: SignedRequest): Verified => {
     if (!verdict.ok) return verdict
@@ -74,8 +73,8 @@ function withReplies(verify: Verify, { auth, scheme, runner }: SchemeUse): Verif
     const secret = verdict.secretIndex === undefined ? undefined : secrets[verdict.secretIndex]?.secret
     return {
       ...verdict,
-      handshake: answerHandshake && runner.reply(() => answerHandshake(payload, secret ?? '')),
-      acknowledgement: acknowledge && runner.reply(() => acknowledge(payload)),
+      handshake: runner.reply(() => scheme.answerHandshake?.(payload, secret ?? '')),
+      acknowledgement: runner.reply(() => scheme.acknowledge?.(payload)),
     }
   }
   return (request) => {
@@ -109,15 +108,17 @@ function createChallenge({ scheme, settings, runner }: SchemeUse): Verifier['ans
 
 // ── Functions ────────────────────────────────────────────────────────────────────────────
 
+type VerifyFunction = ReturnType<NonNullable<Scheme['createVerifier']>>
+
 function createFunctionCheck({ auth, scheme, settings, hookUrl, runner }: SchemeUse): Verify {
   const rotation = createSecretRotation(auth, (secret) => secret)
-  let verify: ReturnType<NonNullable<Scheme['createVerifier']>> | undefined
+  let verify: VerifyFunction | undefined
   return async (given) => {
     const entries = rotation.valid(given.now)
     const secrets = entries.map(({ secret }) => secret)
     const verdict = await runner.verify((signal) => {
       verify ??= scheme.createVerifier?.(settings, { hookUrl })
-      return verify?.({ ...withConfiguredUrl(given, auth), secrets, signal }) ?? rejected('the scheme has no verifier')
+      return (verify as VerifyFunction)({ ...withConfiguredUrl(given, auth), secrets, signal })
     }, secrets.length)
     if (!verdict.ok || verdict.secretIndex === undefined) return verdict
     return { ...verdict, secretIndex: entries[verdict.secretIndex]?.index ?? 0 }
@@ -129,12 +130,13 @@ function createFunctionCheck({ auth, scheme, settings, hookUrl, runner }: Scheme
 function createSignatureCheck(use: SchemeUse): SchemeCheck {
   const { auth, scheme, settings } = use
   const signatures = signaturesOf(scheme, settings)
+  const signsUrl = coversUrl(scheme, signatures)
   const checks = signatures.flatMap((signature) => createSignatureChecks(signature, signatures, use))
   return {
     hiddenHeaders: signatures.map(({ header }) => header),
     signsBody: true,
     verify(given) {
-      const request = coversUrl(scheme, signatures) ? withConfiguredUrl(given, auth) : given
+      const request = signsUrl ? withConfiguredUrl(given, auth) : given
       let first: Verdict | undefined
       for (const { header, verify } of checks) {
         const value = request.header(header)
