@@ -1,6 +1,7 @@
 // Verifies signed tokens (JWTs) with the public keys of the service that issues them.
 import type { createRemoteJWKSet, JWTPayload, JWTVerifyGetKey } from 'jose'
 import { GatewayError } from '../errors.ts'
+import { readBytes } from './read-bytes.ts'
 
 /** What a token must be like. */
 export interface TokenRules {
@@ -82,6 +83,7 @@ function problemOf(error: unknown, hasKeys: boolean): string | undefined {
 }
 
 const retryMs = 5000
+const maxKeysBytes = 1_000_000
 
 /** Loads the package when the first token comes: few gateways get one. */
 async function openKeys(url: string): Promise<{
@@ -104,10 +106,10 @@ function createKeysFetch(): typeof fetch {
   return async (url, init) => {
     if (failure && Date.now() < failure.until) throw failure.error
     try {
-      const response = await fetch(url, init)
-      const { keys } = (await response.clone().json()) as { keys: unknown[] }
-      if (!response.ok || keys.length === 0) throw new Error('the response holds no keys')
-      return response
+      const text = await readBytes(await fetch(url, init), maxKeysBytes, init?.signal ?? undefined)
+      const set = JSON.parse(text.toString('utf8')) as { keys: unknown[] }
+      if (set.keys.length === 0) throw new Error('the response holds no keys')
+      return Response.json(set)
     } catch (error) {
       failure = { until: Date.now() + retryMs, error }
       throw error

@@ -530,6 +530,21 @@ describe('google-oidc', () => {
     expect(asked).toBe(3)
   })
 
+  it('rejects a made-up key while its keys are valid, although the new ones cannot be fetched', async () => {
+    const verifier = createVerifier(auth)
+    const at = (ms: number, kid: string) => {
+      vi.setSystemTime(now + ms)
+      return verifier.verify({ ...requestOf(sentWith(jwt({}, { head: { kid } }))), now: now + ms })
+    }
+    expect(await at(0, 'k1')).toMatchObject({ ok: true })
+    answer = () => ({ status: 500, body: 'no' })
+    const unknown = { ok: false, reason: 'the token is not signed by its issuer' }
+    expect(await at(60_000, 'made-up')).toEqual(unknown)
+    expect(await at(60_001, 'made-up')).toEqual(unknown)
+    expect(asked).toBe(2)
+    expect(await at(60_002, 'k1')).toMatchObject({ ok: true })
+  })
+
   it.each([
     ['an error', () => ({ status: 500, body: 'no' })],
     ['no keys', () => ({ status: 200, body: '{"keys":[]}' })],
