@@ -31,7 +31,9 @@ export interface VerifyRequest extends SignedRequest {
  * covers it; the gateway accepts one request per id. `reason` is for the log only: it would help an attacker. It must
  * contain no secret.
  */
-export type Verdict = { ok: true; secretIndex?: number; id?: string | undefined } | { ok: false; reason: string }
+export type Verdict =
+  | { ok: true; secretIndex?: number | undefined; id?: string | undefined }
+  | { ok: false; reason: string }
 
 /** A reply that a service expects instead of the gateway's own: a text, or an object that is sent as JSON. */
 export type SchemeReply = string | object

@@ -2,6 +2,7 @@
 import { describeError } from '../../errors.ts'
 import type { Scheme } from '../../plugin/plugin.ts'
 import { listProblems } from '../../typebox.ts'
+import { normalizeHookName, normalizeHooksPath } from '../hooks-path.ts'
 import { suggest } from '../nearest.ts'
 import { commonAuthKeys, type HookAuth } from '../schema/hook-auth.ts'
 import {
@@ -23,10 +24,11 @@ interface AuthContext {
 }
 
 /** @param path the name of the hook */
-export function authContextOf(path: string | undefined, { config, extensions }: RuleContext): AuthContext {
+export function authContextOf(path: string, { config, extensions }: RuleContext): AuthContext {
   const { hooks, gateway } = config
   const { publicUrl } = gateway
-  const hookUrl = publicUrl && `${publicUrl.replace(/\/+$/, '')}${hooks.path}/${path}`
+  const hookUrl =
+    publicUrl && `${publicUrl.replace(/\/+$/, '')}${normalizeHooksPath(hooks.path)}/${normalizeHookName(path)}`
   return { schemes: extensions.schemes, hookUrl }
 }
 
@@ -53,7 +55,9 @@ function* foreignKeyRules(
   const own = keysOfScheme(scheme)
   for (const key of Object.keys(auth).filter((one) => !isCommon(one) && !own.includes(one))) {
     const owners = [...schemes.values()].filter((one) => keysOfScheme(one).includes(key)).map(({ name }) => name)
-    yield unsupported(key, scheme, `; it belongs to ${owners.join(', ')}`)
+    const known = [...own, ...commonAuthKeys]
+    const fix = owners.length > 0 ? `it belongs to ${owners.join(', ')}` : suggest(key, known, 'remove it')
+    yield unsupported(key, scheme, `; ${fix}`)
   }
 }
 
@@ -75,7 +79,9 @@ function* schemeRules(auth: HookAuth, scheme: Scheme<never>, { hookUrl }: AuthCo
     yield* secretRules(auth, scheme, signatures)
     yield* signatureRules(auth, scheme, signatures)
     if (coversUrl(scheme, signatures)) yield* urlRules(auth, hookUrl)
-    for (const { key, problem } of scheme.findProblems?.(settings, { hookUrl }) ?? []) yield { keys: [key], problem }
+    if (typeof scheme.tokens === 'function') scheme.tokens(settings)
+    const found: Iterable<Record<'key' | 'problem', unknown>> = scheme.findProblems?.(settings, { hookUrl }) ?? []
+    for (const { key, problem } of found) yield { keys: [String(key)], problem: String(problem) }
   } catch (error) {
     const { reason, at } = describeError(error)
     const problem = `is a scheme that fails with these settings (${[reason, at].filter(Boolean).join(' ')})`
@@ -93,7 +99,9 @@ function* signatureRules(
     const [problem] = signatures.flatMap(({ signed }) =>
       typeof signed === 'string' ? (signedTextProblem(signed) ?? []) : [],
     )
-    if (problem !== undefined) yield { keys: ['signed'], problem }
+    const key = keysOfScheme(scheme).includes('signed') ? 'signed' : 'scheme'
+    if (problem !== undefined)
+      yield { keys: [key], problem: key === 'signed' ? problem : `signs a text that ${problem}` }
     return
   }
   if (toleranceSeconds !== undefined && !signatures.some(({ timestamp }) => timestamp))

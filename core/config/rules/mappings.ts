@@ -33,7 +33,7 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
   yield* matchRules(mapping)
   yield* forEachRules(mapping)
   yield* textWarnings(mapping)
-  if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth, authContextOf(mapping.match?.path, context)))
+  if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth, authContextOf(mapping.match?.path ?? '', context)))
   if (mapping.transform) yield* moduleRules(mapping.transform.module, context)
   yield* actionRules(mapping, context)
   // A transform may name another channel, so without a `channel` in the mapping there is nothing to check.

@@ -6,7 +6,7 @@ import { InputError, isInputError } from '../../plugin/errors.ts'
 import type { OutgoingRequest, Scheme, TokenHeader } from '../../plugin/plugin.ts'
 import { firstLineOf } from '../../errors.ts'
 import { secretsOf } from './secret-rotation.ts'
-import { compileSignedContent } from './signed-content.ts'
+import { compileSignedContent, signedUrl } from './signed-content.ts'
 import { createSigningKey } from './signing-key.ts'
 
 interface SignDeps {
@@ -15,10 +15,23 @@ interface SignDeps {
   now: number
 }
 
-/** @throws {InputError} if the secret or the request cannot be used. */
+/** @throws {InputError} if the secret or the request cannot be used, or if the scheme fails. */
 export function signRequest(auth: HookAuth, request: OutgoingRequest, { schemes, now }: SignDeps): OutgoingRequest {
   const scheme = schemes.get(auth.scheme)
   if (!scheme) throw new InputError(`The scheme ${auth.scheme} is unknown.`)
+  try {
+    return signAs(scheme, request, { auth, now })
+  } catch (error) {
+    throw isInputError(error) ? error : new InputError(`The scheme ${scheme.name} failed (${firstLineOf(error)}).`)
+  }
+}
+
+interface Signing {
+  auth: HookAuth
+  now: number
+}
+
+function signAs(scheme: Scheme<never>, request: OutgoingRequest, { auth, now }: Signing): OutgoingRequest {
   const secrets = secretsOf(auth)
     .filter(({ notAfter }) => notAfter === undefined || now <= Date.parse(notAfter))
     .map(({ secret }) => secret)
@@ -26,7 +39,11 @@ export function signRequest(auth: HookAuth, request: OutgoingRequest, { schemes,
   if (first === '' && scheme.secret !== false)
     throw new InputError(`The scheme ${scheme.name} needs a secret, and none is configured that is still valid.`)
   const settings = settingsOfScheme(scheme, auth)
-  if (scheme.sign) return signByFunction(request, { scheme, settings, auth, secret: first, now })
+  if (scheme.sign) {
+    const context = { secret: first, settings, now, signedUrl: (called: string) => signedUrl(auth.url, called) }
+    const { headers = {}, ...changes } = scheme.sign(request, context)
+    return withHeaders({ ...request, ...changes }, headers)
+  }
   const tokens = typeof scheme.tokens === 'function' ? scheme.tokens(settings) : scheme.tokens
   if (tokens) return withHeaders(request, tokenHeader(tokens, first))
   const signatures = signaturesOf(scheme, settings)
@@ -48,28 +65,6 @@ const withHeaders = (request: OutgoingRequest, headers: Readonly<Record<string, 
 function tokenHeader([token]: readonly TokenHeader[], secret: string): Record<string, string> {
   if (!token) return {}
   return { [token.header]: token.word === undefined ? secret : `${token.word} ${secret}` }
-}
-
-interface SignByFunction {
-  scheme: Scheme<never>
-  settings: never
-  auth: HookAuth
-  secret: string
-  now: number
-}
-
-function signByFunction(
-  request: OutgoingRequest,
-  { scheme, settings, auth, secret, now }: SignByFunction,
-): OutgoingRequest {
-  const signedUrl = (called: string): string => withConfiguredUrl(called, auth.url)
-  try {
-    const { headers = {}, ...changes } = scheme.sign?.(request, { secret, settings, now, signedUrl }) ?? {}
-    return withHeaders({ ...request, ...changes }, headers)
-  } catch (error) {
-    if (isInputError(error)) throw error
-    throw new InputError(`The scheme ${scheme.name} could not sign (${firstLineOf(error)}).`)
-  }
 }
 
 // ── Signatures ───────────────────────────────────────────────────────────────────────────
@@ -106,17 +101,15 @@ function parse(body: Buffer): unknown {
   }
 }
 
-interface SignBySignature {
+interface SignBySignature extends Signing {
   signature: FullSignature
   sign(content: Buffer): string
-  auth: HookAuth
-  now: number
 }
 
 function signBySignature(request: OutgoingRequest, { signature, sign, auth, now }: SignBySignature): OutgoingRequest {
   const { header, prefix, separator = ',', signed, timestamp } = signature
   const time = timestampOf(signature, now)
-  const url = (): string => withConfiguredUrl(request.url, auth.url)
+  const url = (): string => signedUrl(auth.url, request.url)
   const readHeader = (name: string): string | undefined => request.headers[name]
   const signedRequest = { header: readHeader, rawBody: request.body, method: 'POST', url, now }
   const content = compileSignedContent(signed, (work) => work())(signedRequest, time)
@@ -127,7 +120,3 @@ function signBySignature(request: OutgoingRequest, { signature, sign, auth, now 
 
 const describeSigned = (signed: FullSignature['signed']): string =>
   `A header is missing that is signed${typeof signed === 'string' ? ` (${signed})` : ''}`
-
-/** The verifier compares with the configured address, and takes only the query from the call. */
-const withConfiguredUrl = (called: string, configured: string | undefined): string =>
-  configured === undefined ? called : configured.replace(/\?.*/s, '') + new URL(called).search

@@ -44,6 +44,12 @@ function partOf(text: string): Part {
   }
 }
 
+/** The configured URL with the query of the call: a service may put the hash of the body there. */
+export const signedUrl = (configured: string | undefined, called: string): string =>
+  configured === undefined || !called.includes('?')
+    ? (configured ?? called)
+    : configured.replace(/\?.*/s, '') + called.slice(called.indexOf('?'))
+
 /** Returns the timestamp as written, because that text was signed; undefined unless it consists of digits. */
 export function readTimestamp(
   source: TimestampSource | undefined,

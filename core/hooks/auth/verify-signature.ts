@@ -6,7 +6,7 @@ import { withEcho } from './echo.ts'
 import { createSchemeRunner, type SchemeRunner } from './run-scheme.ts'
 import { createSecretRotation, secretsOf } from './secret-rotation.ts'
 import { createTokenCheck } from './static-token.ts'
-import { compileSignedContent, readTimestamp } from './signed-content.ts'
+import { compileSignedContent, readTimestamp, signedUrl } from './signed-content.ts'
 import { createSigningKey } from './signing-key.ts'
 import { rejected, type Verified, type Verifier } from './verifier.ts'
 
@@ -72,9 +72,11 @@ function withReplies(verify: Verify, { auth, scheme, runner }: SchemeUse): Verif
     const payload = payloadOf(request)
     const secret = verdict.secretIndex === undefined ? undefined : secrets[verdict.secretIndex]?.secret
     return {
-      ...verdict,
+      ok: true,
+      secretIndex: verdict.secretIndex,
+      id: verdict.id,
       handshake: runner.reply(() => scheme.answerHandshake?.(payload, secret ?? '')),
-      acknowledgement: runner.reply(() => scheme.acknowledge?.(payload)),
+      acknowledgement: scheme.acknowledge && runner.reply(() => scheme.acknowledge?.(payload)),
     }
   }
   return (request) => {
@@ -150,11 +152,7 @@ function createSignatureCheck(use: SchemeUse): SchemeCheck {
 }
 
 const withConfiguredUrl = (request: SignedRequest, { url }: HookAuth): SignedRequest =>
-  url === undefined ? request : { ...request, url: () => withQueryOf(url, request.url()) }
-
-/** The signed URL includes the query of the call: a service may put the hash of the body there. */
-const withQueryOf = (url: string, called: string): string =>
-  called.includes('?') ? url.replace(/\?.*/s, '') + called.slice(called.indexOf('?')) : url
+  url === undefined ? request : { ...request, url: () => signedUrl(url, request.url()) }
 
 interface SignatureCheck {
   header: string

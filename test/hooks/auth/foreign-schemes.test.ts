@@ -211,6 +211,7 @@ describe('the rules of auth for a foreign scheme', () => {
       { issuer: 'a', timestampHeader: 'x' },
       'timestampHeader is not supported by the scheme "vault"; it belongs to hmac',
     ],
+    ['is misspelled', { issuer: 'a', urll: 'x' }, 'urll is not supported by the scheme "vault"; did you mean "url"?'],
     ['makes the scheme fail', { issuer: 'crash' }, 'scheme is a scheme that fails with these settings (Error'],
     ['is the name of no scheme', { scheme: 'valt' }, 'scheme is not a known scheme; did you mean "vault"?'],
   ])('report a key that %s', (_case, auth, problem) => {
