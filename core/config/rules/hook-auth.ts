@@ -2,7 +2,7 @@
 import { describeError } from '../../errors.ts'
 import type { Scheme } from '../../plugin/plugin.ts'
 import { listProblems } from '../../typebox.ts'
-import { normalizeHookName, normalizeHooksPath } from '../hooks-path.ts'
+import { normalizeHookName, normalizeHooksPath, trimSlashes } from '../hooks-path.ts'
 import { suggest } from '../nearest.ts'
 import { commonAuthKeys, type HookAuth } from '../schema/hook-auth.ts'
 import {
@@ -27,8 +27,8 @@ interface AuthContext {
 export function authContextOf(path: string, { config, extensions }: RuleContext): AuthContext {
   const { hooks, gateway } = config
   const { publicUrl } = gateway
-  const hookUrl =
-    publicUrl && `${publicUrl.replace(/\/+$/, '')}${normalizeHooksPath(hooks.path)}/${normalizeHookName(path)}`
+  const base = publicUrl && trimSlashes(publicUrl) + normalizeHooksPath(hooks.path)
+  const hookUrl = base && `${base}/${normalizeHookName(path)}`
   return { schemes: extensions.schemes, hookUrl }
 }
 
