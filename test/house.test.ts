@@ -1,6 +1,6 @@
 // Checks the project's rules for imports, file contents and file names. Each violation is reported as one sentence.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -111,6 +111,18 @@ const rules: readonly Rule[] = [
     check: (file) => {
       const extension = inCore(file) && relativeTargets(file).find((target) => !target.startsWith('core/'))
       return extension ? `imports ${extension}; the loader must find extensions` : undefined
+    },
+  },
+  {
+    name: 'the core names no service whose webhooks it accepts',
+    broken: [
+      ['core/hooks/a.ts', `// A.\nconst isTimed = scheme === 'twilio'`],
+      ['core/config/rules/a.ts', `// A.\nconst names = ['stripe']`],
+    ],
+    check(file) {
+      if (!/^core\/(hooks|config|loader|cli\/trigger)\//.test(file.path)) return undefined
+      const named = listServices().find((name) => file.code.includes(`'${name}'`))
+      return named && `names ${named}; what the core must know of a service belongs to its preset or scheme`
     },
   },
   onlyIn('TypeBox', /^(typebox|@sinclair\/typebox)(\/|$)/, /^core\/typebox\.ts$/),
@@ -272,6 +284,13 @@ function onlyIn(what: string, names: RegExp, allowed: RegExp): Rule {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** The presets, and the schemes that are not generic. */
+const listServices = (): string[] =>
+  ['presets', 'schemes']
+    .flatMap((folder) => readdirSync(join(root, 'plugins', folder)))
+    .map((entry) => entry.replace(/\.ts$/, ''))
+    .filter((name) => name !== 'token' && name !== 'hmac')
 /** It quotes what it forbids, so it is not checked. */
 const thisFile = 'test/house.test.ts'
 const sources = repositoryFiles()

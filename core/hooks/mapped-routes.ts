@@ -5,9 +5,9 @@ import { headerReader } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { parseWebhookBody, type WebhookBody } from '../http/webhook-body.ts'
-import type { Log, RepeatKey } from '../plugin/plugin.ts'
+import type { Log, RepeatKey, SignedRequest } from '../plugin/plugin.ts'
 import type { Authentication } from '../store/store.ts'
-import type { ServiceReply, SignedRequest, Verifier } from './auth/verifier.ts'
+import type { ServiceReply, Verifier } from './auth/verifier.ts'
 import {
   answerHeaderEcho,
   badSignature,

@@ -1,8 +1,8 @@
 // Authenticates requests: compares credentials in constant time and locks out clients after repeated failures.
 import { isUtf8 } from 'node:buffer'
-import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { createMatcher } from '../kit/matcher.ts'
 import type { Client } from './client.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -81,13 +81,6 @@ export function createGatewayAuth(check: CheckCredential): onRequestHookHandler 
     check(request, bearerToken(headerReader(request)))
     done()
   }
-}
-
-/** Compares in constant time for any length of the given value: compares SHA-256 digests, never the texts. */
-export function createMatcher(expected: string): (given: string) => boolean {
-  const sha256 = (text: string): Buffer => Buffer.from(hash('sha256', text, 'hex'), 'hex')
-  const digest = sha256(expected)
-  return (given) => timingSafeEqual(sha256(given), digest)
 }
 
 /** Refuses a token in the URL, even together with a valid header: URLs end up in logs and browser histories. */

@@ -8,6 +8,7 @@ export { describeRelease, plain, type Release, refName, shortHash } from './git.
 export { defineHostedProvider, type HostedConfig, type HostedService, RequestHeaders } from './hosted-provider.ts'
 export { entryOf, Maybe } from './payload.ts'
 export { clip, line, lines, quote, words } from './text.ts'
+export { createMatcher } from './matcher.ts'
 export { phoneNumber } from './phone-number.ts'
 export { readBytes } from './read-bytes.ts'
 export { createTokenVerifier, type RefusedToken, type SignedToken, type TokenRules } from './signed-token.ts'

@@ -2,7 +2,7 @@
 // the others start.
 import { withDeadline } from '../deadline.ts'
 import { firstLineOf } from '../errors.ts'
-import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin/plugin.ts'
+import type { Channel, Log, Extension, Preset, Provider, Scheme, Toolset } from '../plugin/plugin.ts'
 import { createImporter, describeImportError, type ImportedModule, importBuiltins } from './import.ts'
 import { createPackages, type FoundPackages } from './packages.ts'
 import { findFault } from './verify.ts'
@@ -23,6 +23,7 @@ export interface Extensions {
   toolsets: ReadonlyMap<string, Toolset>
   providers: ReadonlyMap<string, Provider>
   presets: ReadonlyMap<string, Preset>
+  schemes: ReadonlyMap<string, Scheme>
   /** Where each extension comes from: `svc-gateway` if it is built in, else the entry of `plugins`. */
   sources: ReadonlyMap<Extension, string>
   /** Finds the npm packages that an account of a channel needs, or the job or the setup of a preset. */
@@ -56,6 +57,14 @@ export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000
       importer?.close()
     },
   }
+}
+
+/** The built-in extensions alone, for commands that need no configuration. */
+export async function loadBuiltins(): Promise<Extensions> {
+  const silent = { debug() {}, info() {}, warn() {}, error() {} }
+  const extensions = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
+  extensions.close()
+  return extensions
 }
 
 /** The source of the built-in extensions. */
@@ -102,6 +111,7 @@ function createRegistry() {
     toolset: new Map<string, Toolset>(),
     provider: new Map<string, Provider>(),
     preset: new Map<string, Preset>(),
+    scheme: new Map<string, Scheme>(),
   }
   const sources = new Map<Extension, string>()
   const files = new Map<Extension, string>()
@@ -144,6 +154,7 @@ function createRegistry() {
       toolsets: byKind.toolset,
       providers: byKind.provider,
       presets: byKind.preset,
+      schemes: byKind.scheme,
       sources,
       problems,
     },

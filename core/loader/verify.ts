@@ -1,11 +1,13 @@
 // Checks the declaration of an extension, and describes in one sentence what is wrong and how to fix it.
 import { actionFields } from '../action.ts'
 import { gatewayKeysOfChannel, gatewayKeysOfProvider } from '../config/schema/extensions.ts'
+import { commonAuthKeys } from '../config/schema/hook-auth.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
 import { firstLineOf } from '../errors.ts'
 import type { Extension, Tool } from '../plugin/plugin.ts'
 import { compileCheck } from '../typebox.ts'
+import { schemeFaults } from './verify-scheme.ts'
 
 type Kind = Extension['kind']
 type Fields = Record<string, unknown>
@@ -17,6 +19,7 @@ const needs: Record<Kind, Record<string, Need>> = {
   toolset: { description: 'text' },
   provider: { description: 'text', config: 'settings', models: 'function' },
   preset: { description: 'text', payload: 'schema', mapping: 'object' },
+  scheme: { description: 'text' },
 }
 
 /** Names that mean something else where an extension's name, or a key of its settings, would stand. */
@@ -28,9 +31,10 @@ const taken: Record<Kind, { names: readonly string[]; settings: readonly string[
     names: [...actionFields.action.enum, ...Object.keys(HooksSection.properties)],
     settings: Object.keys(Mapping.properties),
   },
+  scheme: { names: [], settings: commonAuthKeys },
 }
 
-const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
+const defines = 'defineChannel, defineToolset, defineProvider, definePreset or defineScheme'
 
 /** @returns the fault as the end of a sentence, or nothing if the extension can be used */
 export function findFault(extension: unknown, options: { compile: boolean }): string | undefined {
@@ -55,7 +59,11 @@ function* faultsOf(extension: unknown, compile: boolean): Generator<string | und
   yield settingsFault(kind, extension['config'])
   if (kind === 'channel') yield* channelFaults(extension, compile)
   if (kind === 'toolset') yield* toolsetFaults(extension, compile)
-  if (kind === 'preset') yield* presetFaults(extension, compile)
+  if (kind === 'preset') yield* optionalFaults(extension, optionalOfPreset, compile)
+  if (kind === 'scheme') {
+    yield* optionalFaults(extension, optionalOfScheme, compile)
+    yield* schemeFaults(extension)
+  }
   if (kind === 'provider' && extension['listModels'] !== undefined)
     yield fieldFault('listModels', 'function', { value: extension['listModels'], compile })
 }
@@ -141,20 +149,35 @@ function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | u
   for (const tool of Array.isArray(tools) ? tools : []) yield toolFault(tool as Partial<Tool>, compile)
 }
 
-function* presetFaults(preset: Fields, compile: boolean): Generator<string | undefined> {
-  const optional: Record<string, Need> = {
-    auth: 'object',
-    config: 'settings',
-    deliveryId: 'function',
-    toAction: 'function',
-    samples: 'function',
-    start: 'function',
-    needsJob: 'function',
-    packages: 'function',
-    setup: 'object',
-  }
+const optionalOfPreset: Record<string, Need> = {
+  auth: 'object',
+  config: 'settings',
+  deliveryId: 'function',
+  toAction: 'function',
+  samples: 'function',
+  start: 'function',
+  needsJob: 'function',
+  packages: 'function',
+  setup: 'object',
+}
+
+const optionalOfScheme: Record<string, Need> = {
+  config: 'settings',
+  findProblems: 'function',
+  createVerifier: 'function',
+  sign: 'function',
+  answerHandshake: 'function',
+  createChallenge: 'function',
+  acknowledge: 'function',
+}
+
+function* optionalFaults(
+  extension: Fields,
+  optional: Record<string, Need>,
+  compile: boolean,
+): Generator<string | undefined> {
   for (const [field, need] of Object.entries(optional))
-    if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })
+    if (extension[field] !== undefined) yield fieldFault(field, need, { value: extension[field], compile })
 }
 
 function* channelFaults(channel: Fields, compile: boolean): Generator<string | undefined> {

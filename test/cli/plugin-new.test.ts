@@ -93,7 +93,7 @@ describe('svc-gateway plugin new', () => {
       stdout: [
         './svc-gateway-plugin-my-channel/src/index.ts: channel my-channel',
         './svc-gateway-plugin-my-toolset/src/index.ts: toolset my-toolset (more when it is opened)',
-        './svc-gateway-plugin-my-preset/src/index.ts: preset my-preset',
+        './svc-gateway-plugin-my-preset/src/index.ts: preset my-preset, scheme my-preset',
         './svc-gateway-plugin-my-provider/src/index.ts: provider my-provider',
         'ok\n',
       ].join('\n'),

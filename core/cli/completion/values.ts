@@ -4,7 +4,6 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { locateConfig } from '../../config/file/locate.ts'
 import { readConfigFile } from '../../config/file/read.ts'
-import { hookSchemes } from '../../config/schema/hook-auth.ts'
 import { isRecord } from '../../config/walk.ts'
 import { locateGateway } from '../control-client.ts'
 
@@ -86,6 +85,11 @@ const samples: Source = async ({ operands: [hook = ''] }) => {
   return valuesOf((await listSamples({ hook, extensions: undefined }, {})).trim().split('\n'))
 }
 
+const schemes: Source = async () => {
+  const { loadBuiltins } = await import('../../loader/registry.ts')
+  return valuesOf([...(await loadBuiltins()).schemes.keys()])
+}
+
 // ── The running gateway ─────────────────────────────────────────────────────────────────────────
 
 type Item = Readonly<Record<string, unknown>>
@@ -126,7 +130,7 @@ const sources: Readonly<Record<string, Source>> = {
   mapping: mappings,
   session: sessions,
   run: runs,
-  scheme: () => valuesOf(hookSchemes),
+  scheme: schemes,
   sample: samples,
   config: files,
   file: files,

@@ -1,9 +1,9 @@
 // Proposes how a hook authenticates its sender, from the headers of an example request.
-import type { HookAuth, HookScheme } from '../../config/schema/hook-auth.ts'
-import { signings, tokenHeaders } from '../../hooks/auth/service-signatures.ts'
+import type { HookAuth } from '../../config/schema/hook-auth.ts'
+import type { Schemes } from '../../config/schemes.ts'
 import { variableOf } from './curl-secrets.ts'
 
-export type ProposedAuth = Omit<HookAuth, 'secret'> & { secret: string }
+export type ProposedAuth = HookAuth & { secret: string }
 
 export interface AuthProposal {
   /** Absent: the sender shows the hook token, or nothing that is known. */
@@ -15,9 +15,9 @@ export interface AuthProposal {
 type Headers = Readonly<Record<string, string>>
 
 /** @param prefix of the environment variable with the secret */
-export function proposeAuth(headers: Headers, prefix: string): AuthProposal {
+export function proposeAuth(headers: Headers, prefix: string, schemes: Schemes): AuthProposal {
   const secret = `\${${prefix}_SECRET}`
-  const scheme = findScheme(headers)
+  const scheme = findScheme(headers, schemes)
   if (scheme !== undefined) {
     const note = `The scheme "${scheme.name}" verifies the header ${scheme.header}. Set ${prefix}_SECRET to the secret.`
     return { auth: { scheme: scheme.name, secret }, note }
@@ -30,17 +30,19 @@ const noAuth =
   '"Authorization: Bearer <token>", or set `auth` if it signs.'
 
 /** The first scheme whose header is there, with the prefix of its signatures if the example shows one. */
-function findScheme(headers: Headers): { name: HookScheme; header: string } | undefined {
-  for (const [name, described = []] of Object.entries(signings))
-    for (const { header, prefix } of described)
-      if (
-        headers[header] !== undefined &&
-        (prefix === '' || isPlaceholder(headers[header]) || headers[header].includes(prefix))
-      )
-        return { name: name as HookScheme, header }
-  const [name, header] = Object.entries(tokenHeaders).find(([, own]) => own !== undefined && own in headers) ?? []
-  return name === undefined || header === undefined ? undefined : { name: name as HookScheme, header }
+function findScheme(headers: Headers, schemes: Schemes): { name: string; header: string } | undefined {
+  for (const { name, signatures, tokens } of schemes.values())
+    for (const { header, prefix = '' } of listOf(signatures ?? tokens)) {
+      const value = headers[header]
+      if (value !== undefined && (prefix === '' || isPlaceholder(value) || value.includes(prefix)))
+        return { name, header }
+    }
+  return undefined
 }
+
+/** Headers that depend on the configuration are not known. */
+const listOf = (declared: unknown): readonly { header: string; prefix?: string }[] =>
+  Array.isArray(declared) ? (declared as { header: string }[]) : []
 
 /** `$SIGNATURE`, `<signature>`, `{signature}` or `...` */
 const isPlaceholder = (value: string): boolean => /[$<>{}…]|\.\.\.|^[A-Z_]+$/.test(value)

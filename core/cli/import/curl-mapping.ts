@@ -1,5 +1,6 @@
 // Proposes a mapping for an example request, with a cleaned sample of its payload and what the agent would read of it.
 import { compileTemplate } from '../../config/template/template.ts'
+import type { Schemes } from '../../config/schemes.ts'
 import { isRecord } from '../../config/walk.ts'
 import { type AuthProposal, proposeAuth, type ProposedAuth } from './curl-auth.ts'
 import { proposeMessage } from './curl-message.ts'
@@ -27,11 +28,11 @@ export interface Proposal extends Pick<AuthProposal, 'note'> {
   replaced: readonly string[]
 }
 
-export function proposeMapping(request: CurlRequest, name: string): Proposal {
+export function proposeMapping(request: CurlRequest, name: string, schemes: Schemes): Proposal {
   const prefix = variableOf(name)
   const jsonFields = request.isForm ? findJsonFields(request.payload) : []
   const { payload, replaced } = removeSecrets({ ...request, payload: parseFields(request.payload, jsonFields) }, prefix)
-  const { auth, note } = proposeAuth(request.headers, prefix)
+  const { auth, note } = proposeAuth(request.headers, prefix, schemes)
   const [event, id] = [headerLike(request.headers, eventHeader), headerLike(request.headers, idHeader)]
   const fields = proposeMessage(payload, `\${${prefix}_`)
   const messageTemplate = [event && `Event: {{ headers.${event} }}`, fields].filter(Boolean).join('\n')

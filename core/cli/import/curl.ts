@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import JSON5 from 'json5'
 import { commandLine } from '../../config/file/locate.ts'
 import { isSecretName } from '../../config/secret-names.ts'
-import { loadExtensions } from '../../loader/registry.ts'
+import { type Extensions, loadBuiltins } from '../../loader/registry.ts'
 import { CommandError } from '../command-error.ts'
 import { quoteWord } from '../quote-word.ts'
 import { escapeForTerminal } from '../escape-for-terminal.ts'
@@ -22,13 +22,14 @@ interface CurlOptions {
 export async function importCurl(file: string, { name: given, dir, json = false }: CurlOptions): Promise<void> {
   const request = readCurl(readText('The curl command', file), process.cwd())
   const name = checkName(given ?? nameIn(request.url) ?? 'webhook')
-  const proposal = proposeMapping(request, name)
+  const extensions = await loadBuiltins()
+  const proposal = proposeMapping(request, name, extensions.schemes)
   const sample = `${name}.payload.json`
   const files = writeFiles(dir, {
     [sample]: `${JSON.stringify(proposal.payload, null, 2)}\n`,
     [`${name}.test.ts`]: describeTest(sample, proposal),
   })
-  const result = { files, notes: await listNotes(request, proposal), ...proposal }
+  const result = { files, notes: listNotes(request, proposal, extensions), ...proposal }
   process.stdout.write(json ? describeJson(result) : describeText(name, result))
 }
 
@@ -64,8 +65,12 @@ function writeFiles(dir: string, texts: Readonly<Record<string, string>>): strin
   return files.map(({ path }) => relative(process.cwd(), path) || path)
 }
 
-async function listNotes({ headers }: CurlRequest, { mapping, note, replaced }: Proposal): Promise<string[]> {
-  const preset = await findPreset(mapping.auth?.scheme)
+function listNotes(
+  { headers }: CurlRequest,
+  { mapping, note, replaced }: Proposal,
+  { presets }: Pick<Extensions, 'presets'>,
+): string[] {
+  const preset = findPreset(mapping.auth?.scheme, presets)
   const hidden = Object.keys(headers).filter(isSecretName)
   const left = [...hidden, ...replaced.map((field) => `the field ${field}`)].join(', ')
   return [
@@ -75,10 +80,8 @@ async function listNotes({ headers }: CurlRequest, { mapping, note, replaced }: 
   ]
 }
 
-async function findPreset(scheme: string | undefined): Promise<string | undefined> {
+function findPreset(scheme: string | undefined, presets: Extensions['presets']): string | undefined {
   if (scheme === undefined || scheme === 'hmac' || scheme === 'token') return undefined
-  const { presets, close } = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
-  close()
   return [...presets.values()].find(({ auth }) => auth?.scheme === scheme)?.name
 }
 
@@ -107,5 +110,3 @@ function describeText(name: string, { files, mapping, headers, notes }: Result):
   ]
   return `${escapeForTerminal(lines.join('\n'))}\n`
 }
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

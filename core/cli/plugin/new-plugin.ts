@@ -1,19 +1,17 @@
 // The command `plugin new`: writes a package with an extension, its tests and a README, from the templates of its kind.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { loadExtensions } from '../../loader/registry.ts'
+import { loadBuiltins } from '../../loader/registry.ts'
 import { nameFault } from '../../loader/verify.ts'
 import type { Extension } from '../../plugin/plugin.ts'
 import { CommandError } from '../command-error.ts'
 import { printJson } from '../inspect/output.ts'
 import { quoteWord } from '../quote-word.ts'
-import { describePackage } from './package-json.ts'
+import { describePackage, type PluginKind } from './package-json.ts'
 import { readTemplates } from './templates.ts'
 
-type Kind = Extension['kind']
-
 interface NewOptions {
-  kind: Kind
+  kind: PluginKind
   dir?: string
   json?: boolean
 }
@@ -34,12 +32,11 @@ export async function createPlugin(name: string, { kind, dir, json = false }: Ne
 }
 
 /** The gateway would refuse the plugin, so it is said before anything is written. */
-async function checkName(kind: Kind, name: string): Promise<void> {
+async function checkName(kind: PluginKind, name: string): Promise<void> {
   const fault = nameFault(kind, name) ?? (/^[a-z]/.test(name) ? undefined : 'its name must begin with a letter')
   if (fault !== undefined) throw new CommandError(`The ${kind} cannot be called "${name}": ${fault}.`)
-  const extensions = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
-  extensions.close()
-  if ([...extensions.sources.keys()].some((one) => one.kind === kind && namesOf(one).includes(name)))
+  const { sources } = await loadBuiltins()
+  if ([...sources.keys()].some((one) => one.kind === kind && namesOf(one).includes(name)))
     throw new CommandError(`The ${kind} cannot be called "${name}": a built-in ${kind} has that name; use another one.`)
 }
 
@@ -83,5 +80,3 @@ const describeResult = (folder: string, files: readonly string[], { entry, test 
     `Load it: add '${entry}' to \`plugins\` in your gateway.json5; README.md shows its settings.`,
     '',
   ].join('\n')
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

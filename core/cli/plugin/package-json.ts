@@ -8,15 +8,18 @@ interface OwnPackage {
   optionalDependencies: Readonly<Record<string, string>>
 }
 
+/** What a plugin adds. A scheme comes with a preset. */
+export type PluginKind = Exclude<Extension['kind'], 'scheme'>
+
 /** The npm packages that the code of a template imports. */
-const imported: Readonly<Record<Extension['kind'], readonly string[]>> = {
+const imported: Readonly<Record<PluginKind, readonly string[]>> = {
   channel: [],
   toolset: [],
   preset: [],
   provider: ['@ai-sdk/openai-compatible'],
 }
 
-export function describePackage({ kind, packageName }: { kind: Extension['kind']; packageName: string }): string {
+export function describePackage({ kind, packageName }: { kind: PluginKind; packageName: string }): string {
   const own = createRequire(import.meta.url)('svc-gateway/package.json') as OwnPackage
   const versionsOf = (names: readonly string[], versions: Readonly<Record<string, string>>) =>
     Object.fromEntries(names.map((name) => [name, `^${versions[name]}`]))

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
-import { type Extensions, loadExtensions } from '../../loader/registry.ts'
+import { type Extensions, loadBuiltins } from '../../loader/registry.ts'
 import type { SampleRequest } from '../../plugin/plugin.ts'
 import { CommandError } from '../command-error.ts'
 
@@ -38,11 +38,3 @@ async function readSamples({ hook, extensions }: SampleSource): Promise<readonly
   const fix = suggest(hook, known, `give the payload with --data or --file, or use one of these: ${known.join(', ')}.`)
   throw new CommandError(`There is no preset "${hook}" that has samples; ${fix}`)
 }
-
-async function loadBuiltins(): Promise<Extensions> {
-  const extensions = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
-  extensions.close()
-  return extensions
-}
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

@@ -6,7 +6,7 @@ import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { type HookAuth, hookSchemes } from '../../config/schema/hook-auth.ts'
+import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { presetSection } from '../../config/schema/hooks.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
 import { CommandError } from '../command-error.ts'
@@ -29,8 +29,13 @@ export interface Target {
   auth: HookAuth
 }
 
+interface TargetSource {
+  local: Local | undefined
+  schemes: Extensions['schemes']
+}
+
 /** A gateway elsewhere needs no configuration here, if the options say how its hook authenticates. */
-export function findTarget(hook: string, options: TargetOptions & { local: Local | undefined }): Target {
+export function findTarget(hook: string, options: TargetOptions & TargetSource): Target {
   const { local } = options
   const givenUrl = options.url ?? (options.config === undefined ? readUrlVariable() : undefined)
   if (!local && givenUrl === undefined)
@@ -71,17 +76,18 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 /** The hook's own `auth`, with the scheme and the secret of the options. Undefined: the hook accepts the hook token. */
 function withOptions(
   name: string,
-  { local, mapping, secret, scheme }: TargetOptions & { local: Local | undefined },
+  { local, mapping, secret, scheme, schemes }: TargetOptions & TargetSource,
 ): HookAuth | undefined {
-  if (scheme !== undefined && !(hookSchemes as readonly string[]).includes(scheme))
-    throw new CommandError(`--scheme ${scheme} is unknown; ${suggest(scheme, hookSchemes, hookSchemes.join(', '))}.`)
+  const names = [...schemes.keys()]
+  if (scheme !== undefined && !names.includes(scheme))
+    throw new CommandError(`--scheme ${scheme} is unknown; ${suggest(scheme, names, names.join(', '))}.`)
   const own = local && authOf(name, { local, mapping })
   const secretOf = secret === undefined ? {} : { secret, secrets: undefined }
   const wanted =
     scheme ?? own?.scheme ?? (secret === undefined ? undefined : local?.extensions.presets.get(name)?.auth?.scheme)
   if (wanted === undefined && secret !== undefined)
     throw new CommandError('--secret is for hooks that sign; name the scheme with --scheme, or omit --secret.')
-  return wanted === undefined ? undefined : ({ ...own, scheme: wanted, ...secretOf } as HookAuth)
+  return wanted === undefined ? undefined : { ...own, scheme: wanted, ...secretOf }
 }
 
 /** The `auth` of the first mapping or preset with this name. */

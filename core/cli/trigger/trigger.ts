@@ -1,6 +1,9 @@
 // The command `trigger`: sends a request to a hook as its sender would, signed if the hook requires it.
-import { signRequest, type OutgoingRequest } from '../../hooks/auth/sign-request.ts'
+import { secretsOf } from '../../hooks/auth/secret-rotation.ts'
+import { signRequest } from '../../hooks/auth/sign-request.ts'
+import { type Extensions, loadBuiltins } from '../../loader/registry.ts'
 import { isInputError } from '../../plugin/errors.ts'
+import type { OutgoingRequest } from '../../plugin/plugin.ts'
 import { CommandError } from '../command-error.ts'
 import { createUnreachableError } from '../control-client.ts'
 import { escapeForTerminal } from '../escape-for-terminal.ts'
@@ -24,19 +27,26 @@ export async function trigger(hook: string, options: TriggerOptions): Promise<vo
   checkPayloadOptions(options)
   const local = await readLocal(options.config)
   try {
-    const presets = { hook, extensions: local?.extensions }
+    const extensions = local?.extensions ?? (await loadBuiltins())
+    const presets = { hook, extensions }
     if (options.listSamples) return void process.stdout.write(await listSamples(presets, options))
     const payload = await readPayload(options, presets)
-    await sendTo(findTarget(hook, { ...options, local }), payload, options)
+    const { schemes } = extensions
+    await sendTo(findTarget(hook, { ...options, local, schemes }), payload, { ...options, schemes })
   } finally {
     local?.extensions.close()
   }
 }
 
-async function sendTo({ url, auth }: Target, { body, headers }: Payload, options: TriggerOptions): Promise<void> {
+async function sendTo(
+  { url, auth }: Target,
+  { body, headers }: Payload,
+  { schemes, ...options }: TriggerOptions & Pick<Extensions, 'schemes'>,
+): Promise<void> {
   const prefer: Record<string, string> = options.wait === undefined ? {} : { prefer: `wait=${options.wait}` }
-  const request = createRequest(() => signRequest(auth, { url, headers: { ...headers, ...prefer }, body }, Date.now()))
-  const secrets = auth.scheme === 'token' ? [auth.secret ?? ''] : []
+  const unsigned = { url, headers: { ...headers, ...prefer }, body }
+  const request = createRequest(() => signRequest(auth, unsigned, { schemes, now: Date.now() }))
+  const secrets = secretsOf(auth).map(({ secret }) => secret)
   if (options.dryRun) process.stdout.write(describeRequest(hide(request, secrets), options.json ?? false))
   else await send(request, options)
 }

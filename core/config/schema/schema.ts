@@ -22,7 +22,7 @@ export function createConfigSchema(extensions: ConfigurableExtensions, document:
   return Type.Object(
     {
       gateway: GatewaySection,
-      hooks: hooksSection(extensions.presets),
+      hooks: hooksSection(extensions),
       agents: AgentsSection,
       tools: toolsSection(extensions.toolsets),
       session: SessionSection,

@@ -62,13 +62,14 @@ async function askPreset(preset: Preset, context: WizardContext): Promise<Change
   }
 }
 
-async function askSection(preset: Preset, { given, env }: WizardContext): Promise<Changes> {
+async function askSection(preset: Preset, { given, env, extensions }: WizardContext): Promise<Changes> {
   const { name, auth, setup } = preset
   const known = sectionOf(sectionOf(given, 'hooks'), name)
   const section: Record<string, unknown> = {}
   for (const setting of requiredSettings(preset).filter(({ key }) => known[key] === undefined))
     section[setting.key] = await askSetting(setting, { name, variable: variableOf(name, setting.key), env })
-  if (!auth || setup || known['auth'] !== undefined) return section
+  const hasSecret = auth && extensions.schemes.get(auth.scheme)?.secret !== false
+  if (!hasSecret || setup || known['auth'] !== undefined) return section
   const schema = childSchema(HookAuth, 'secret') ?? {}
   const description = 'The secret that the service signs with, or its public key; blank: it must send the hook token'
   const setting = { key: 'secret', schema: { ...schema, description }, isSecret: true, isOptional: true }
