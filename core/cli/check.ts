@@ -4,7 +4,7 @@ import { readLocatedConfig } from '../config/file/read-located.ts'
 import { findWarnings, resolveWithWarnings } from '../findings.ts'
 import { type Extensions, loadExtensions, ownSource } from '../loader/registry.ts'
 import type { Extension } from '../plugin/plugin.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError } from '../plugin/errors.ts'
 import { printJson } from './inspect/output.ts'
 
 interface CheckOptions {

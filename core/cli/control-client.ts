@@ -5,7 +5,7 @@ import { resolveCredential } from '../config/credentials.ts'
 import { readConfigFile } from '../config/file/read.ts'
 import { type GatewayAccess, readGatewayAccess } from '../config/gateway-section.ts'
 import { commandLine, firstConfigFile, locateConfig } from '../config/file/locate.ts'
-import { CommandError, unreachable } from './command-error.ts'
+import { CommandError, exitCodes } from '../plugin/errors.ts'
 import { type Listening, readListening } from './listening.ts'
 
 export interface Control {
@@ -118,11 +118,11 @@ export function urlOf({ bind, port }: Listening): string {
 
 export function createUnreachableError(address: string, { name, cause }: Error): CommandError {
   if (name === 'TimeoutError')
-    return new CommandError(`The gateway at ${address} did not answer within ${timeoutMs / 1000} seconds.`, unreachable)
+    return new CommandError(`The gateway at ${address} did not answer within ${timeoutMs / 1000} seconds.`, exitCodes.unreachable)
   const { code } = (cause ?? {}) as NodeJS.ErrnoException
   return new CommandError(
     `No gateway answers at ${address}${code ? ` (${code})` : ''}; start it, or give its address with --url.`,
-    unreachable,
+    exitCodes.unreachable,
   )
 }
 

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
 import { readVersion } from '../control/version.ts'
 import { GatewayError } from '../errors.ts'
-import { CommandError } from './command-error.ts'
+import { CommandError } from '../plugin/errors.ts'
 import { registerCommands } from './commands.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {

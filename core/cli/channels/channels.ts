@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ConnectionState } from '../../delivery/connections/link.ts'
 import type { LoginView } from '../../delivery/connections/login.ts'
 import { drawQrCode } from '../../delivery/connections/qr-code.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { type ControlOptions, openControl } from '../control-client.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { printJson, printList } from '../inspect/output.ts'
 
 interface AccountOptions extends ControlOptions {

@@ -1,6 +1,6 @@
 // The command `pairing`: lists the senders that wait for approval or have it, approves one, and withdraws an approval.
 import { type ControlOptions, openControl } from '../control-client.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { printJson, printList } from '../inspect/output.ts'
 
 /** One item of `GET /api/pairings`. */

@@ -1,6 +1,6 @@
 // What several commands share: their options, the parsers of values, and the examples at the end of the help.
 import { type Command, InvalidArgumentError } from 'commander'
-import { parseDuration } from '../../config/duration.ts'
+import { parseDuration } from '../../kit/duration.ts'
 
 /** The options of every command that talks to a running gateway. */
 export const addControlOptions = (command: Command): Command =>

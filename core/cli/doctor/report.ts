@@ -1,6 +1,6 @@
 // Prints what the checks found: grouped for people, or one JSON object per finding.
 import { styleText } from 'node:util'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { stopAtClosedPipe } from '../inspect/output.ts'
 import type { Finding, Outcome } from './finding.ts'
 

@@ -1,5 +1,5 @@
 // Reads the options of a curl command: those about the request are returned, and those about the transfer are ignored.
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export interface CurlOption {
   /** The long name, such as `header`. An address without an option has the name `url`. */

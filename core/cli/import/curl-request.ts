@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { confine, PathError } from '../../config/file/paths.ts'
 import { isForm, looksLikeJson, parsePayload } from '../../http/payload.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { type CurlOption, readOptions } from './curl-options.ts'
 import { splitCommands } from './shell-words.ts'
 

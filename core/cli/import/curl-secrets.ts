@@ -1,5 +1,5 @@
 // Finds the credentials in an example request, so that none of them gets into a file: each becomes a placeholder.
-import { isSecretName } from '../../config/secret-names.ts'
+import { isSecretName } from '../../kit/secret-names.ts'
 import { isRecord } from '../../config/walk.ts'
 import type { CurlRequest } from './curl-request.ts'
 

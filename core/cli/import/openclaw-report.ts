@@ -1,7 +1,7 @@
 // What `import openclaw` prints: the new file, what was not carried over, and the problems that `check` finds.
 import { commandLine } from '../../config/file/locate.ts'
 import { check, type Problem, reportProblems } from '../check.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { printJson } from '../inspect/output.ts'
 import { quoteWord } from '../quote-word.ts'
 import type { Effect } from './openclaw-effects.ts'

@@ -1,5 +1,5 @@
 // Splits a shell script into commands and words as POSIX shells and bash quote them. Nothing is expanded or executed.
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 interface Token {
   pattern: RegExp

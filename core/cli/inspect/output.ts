@@ -1,7 +1,7 @@
 // Prints lists: aligned columns with a title and colours in a terminal, plain lines elsewhere, or one JSON object per
 // line.
 import { styleText } from 'node:util'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 
 export interface Column<Item> {
   title: string

@@ -1,6 +1,6 @@
 // Reads what the options of a command refer to: files, standard input and JSON.
 import { readFileSync } from 'node:fs'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export const nameOf = (file: string): string => (file === '-' ? 'standard input' : file)
 

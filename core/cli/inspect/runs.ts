@@ -1,7 +1,7 @@
 // The command `runs`: lists runs, shows one, cancels one, and retries a failed one.
 import type { Run } from '../../control/runs.ts'
 import { type ControlOptions, openControl } from '../control-client.ts'
-import { escapeForTerminal } from '../escape-for-terminal.ts'
+import { escapeForTerminal } from '../../kit/escape-for-terminal.ts'
 import { listPages } from './list-pages.ts'
 import { type ListOptions, printFields, printList } from './output.ts'
 

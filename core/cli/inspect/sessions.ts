@@ -1,6 +1,6 @@
 // The command `sessions`: lists sessions, and shows one with its waiting events and its transcript.
 import { type ControlOptions, openControl } from '../control-client.ts'
-import { escapeForTerminal } from '../escape-for-terminal.ts'
+import { escapeForTerminal } from '../../kit/escape-for-terminal.ts'
 import { listPages } from './list-pages.ts'
 import { type ListOptions, printFields, printList } from './output.ts'
 

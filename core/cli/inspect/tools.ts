@@ -1,9 +1,9 @@
 // The command `tools`: lists the tools that a session has over HTTP, runs one, and explains why one is allowed or not.
 import type { ExplainReply, ListReply } from '../../tools/schemas.ts'
 import type { Static } from '../../typebox.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { type ControlOptions, openControl } from '../control-client.ts'
-import { escapeForTerminal } from '../escape-for-terminal.ts'
+import { escapeForTerminal } from '../../kit/escape-for-terminal.ts'
 import { printFields, printList } from './output.ts'
 import { parseJson, readText } from './read-input.ts'
 

@@ -2,9 +2,9 @@
 import { text as readAll } from 'node:stream/consumers'
 import { createInterface, type Interface } from 'node:readline/promises'
 import type { ChatDelta, ChatReply } from '../../control/ws/chat.ts'
-import { CommandError, interrupted } from '../command-error.ts'
+import { CommandError, exitCodes } from '../../plugin/errors.ts'
 import { type ControlOptions, locateGateway } from '../control-client.ts'
-import { escapeForTerminal } from '../escape-for-terminal.ts'
+import { escapeForTerminal } from '../../kit/escape-for-terminal.ts'
 import { connectRpc, type Rpc } from './rpc-client.ts'
 
 interface ChatOptions extends ControlOptions {
@@ -70,13 +70,13 @@ const problemOf = ({ status, error }: ChatReply): string | undefined => {
 
 async function askOnce(text: string, conversation: Conversation, { json }: ChatOptions): Promise<void> {
   const onInterrupt = (): void => {
-    if (!conversation.cancel()) process.exit(interrupted)
+    if (!conversation.cancel()) process.exit(exitCodes.interrupted)
   }
   process.on('SIGINT', onInterrupt)
   try {
     const reply = await conversation.say(text)
     const problem = problemOf(reply)
-    if (reply.status === 'cancelled') process.exitCode = interrupted
+    if (reply.status === 'cancelled') process.exitCode = exitCodes.interrupted
     else if (problem !== undefined && json) process.exitCode = 1
     else if (problem !== undefined) throw new CommandError(escapeForTerminal(problem))
   } finally {
@@ -89,7 +89,7 @@ async function talk(conversation: Conversation, { json }: ChatOptions): Promise<
   process.stderr.write('Ctrl-C cancels a turn, and ends the chat between turns.\n')
   const input = createInterface({ input: process.stdin, output: process.stderr })
   input.on('SIGINT', () => {
-    if (!conversation.cancel()) process.exit(interrupted)
+    if (!conversation.cancel()) process.exit(exitCodes.interrupted)
   })
   for await (const text of readMessages(input)) {
     const problem = problemOf(await conversation.say(text))

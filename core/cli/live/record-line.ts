@@ -1,7 +1,7 @@
 // The records of the WebSocket: which ones a filter selects, and each in one readable line.
 import type { Run } from '../../control/runs.ts'
 import type { LogRecord } from '../../control/ws/log-stream.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { colourStatus } from '../inspect/output.ts'
 import { describeLine, type RequestLine } from '../requests/request-list.ts'
 

@@ -1,6 +1,6 @@
 // The WebSocket of a running gateway: calls methods and receives notifications.
 import { WebSocket } from 'ws'
-import { CommandError, unreachable } from '../command-error.ts'
+import { CommandError, exitCodes } from '../../plugin/errors.ts'
 import type { GatewayAccessPoint } from '../control-client.ts'
 
 /** It is disposed by closing it. */
@@ -65,7 +65,7 @@ export async function connectRpc(gateway: GatewayAccessPoint, onNotification: On
 }
 
 const lostConnection = (address: string, reason: string): CommandError =>
-  new CommandError(`The connection to the gateway at ${address} was lost (${reason.replace(/\.$/, '')}).`, unreachable)
+  new CommandError(`The connection to the gateway at ${address} was lost (${reason.replace(/\.$/, '')}).`, exitCodes.unreachable)
 
 function opened(socket: WebSocket, address: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -75,7 +75,7 @@ function opened(socket: WebSocket, address: string): Promise<void> {
     reject(
       new CommandError(
         `No gateway answers at ${address} (${code ?? message}); start it, or give its address with --url.`,
-        unreachable,
+        exitCodes.unreachable,
       ),
     ),
   )

@@ -1,6 +1,6 @@
 // The command `tail`: prints what happens in the running gateway, and connects again when the connection is lost.
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandError, unreachable } from '../command-error.ts'
+import { CommandError, exitCodes } from '../../plugin/errors.ts'
 import { type ControlOptions, locateGateway } from '../control-client.ts'
 import { stopAtClosedPipe } from '../inspect/output.ts'
 import { describeRecord, isSelected, type RecordFilter, type Topic } from './record-line.ts'
@@ -33,7 +33,7 @@ export async function tail(options: TailOptions): Promise<void> {
       if (reason === 'finished') return
       process.stderr.write(`The connection was lost (${reason}); what happens until it is back is not shown.\n`)
     } catch (error) {
-      if (failures < 0 || !(error instanceof CommandError) || error.exitCode !== unreachable) throw error
+      if (failures < 0 || !(error instanceof CommandError) || error.exitCode !== exitCodes.unreachable) throw error
     }
     await delay(retryMs[failures] ?? retryMs.at(-1))
     failures += 1

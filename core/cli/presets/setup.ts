@@ -13,8 +13,8 @@ import { presetSection } from '../../config/schema/hooks.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
 import type { Log, Preset, PresetSetupContext } from '../../plugin/plugin.ts'
 import { listProblems } from '../../typebox.ts'
-import { CommandError } from '../command-error.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 
 export interface SetupOptions {
   config?: string

@@ -1,6 +1,6 @@
 // Replays the requests that a filter selects: a dry run of all, then one after the other, oldest first, until Ctrl-C.
 import { setTimeout as delay } from 'node:timers/promises'
-import { CommandError, interrupted } from '../command-error.ts'
+import { CommandError, exitCodes } from '../../plugin/errors.ts'
 import type { Control } from '../control-client.ts'
 import { createProgressView, type ProgressView } from '../progress.ts'
 import { type Filter, type RequestLine, lineHead, listRequests } from '../requests/request-list.ts'
@@ -58,7 +58,7 @@ export const replayRequest = async (control: Control, id: string, request: objec
 const printNotice = (sentence: string): boolean => process.stderr.write(`${sentence}\n`)
 
 function setExitCode(stop: Stop, failures: number): void {
-  if (stop.aborted()) process.exitCode = interrupted
+  if (stop.aborted()) process.exitCode = exitCodes.interrupted
   else if (failures > 0) process.exitCode = 1
 }
 
@@ -161,7 +161,7 @@ interface Stop {
 function stopOnInterrupt(): Stop {
   const controller = new AbortController()
   const onSignal = (): void => {
-    if (controller.signal.aborted) process.exit(interrupted)
+    if (controller.signal.aborted) process.exit(exitCodes.interrupted)
     controller.abort()
   }
   process.on('SIGINT', onSignal)

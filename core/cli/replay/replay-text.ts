@@ -2,7 +2,7 @@
 import type { Authentication, ReplayReply } from '../../control/replay-reply.ts'
 import type { MappedReply } from '../../hooks/schemas.ts'
 import type { ActionPreview, TurnPreview } from '../../runs/turn-preview.ts'
-import { escapeForTerminal, escapeInLine } from '../escape-for-terminal.ts'
+import { escapeForTerminal, escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { skipText } from '../requests/request-list.ts'
 
 /** The reply of `POST /api/requests/<id>/replay`: the reply of the hook, or that of a dry run. */

@@ -1,5 +1,5 @@
 // The command `replay`: replays one request, or all that a filter selects, or shows what a replay would do.
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { type ControlOptions, openControl } from '../control-client.ts'
 import { nameOf, parseJson, readText } from '../inspect/read-input.ts'
 import { type ManyOptions, replayRequest, replayMany } from './replay-many.ts'

@@ -1,6 +1,6 @@
 // The matching requests of the gateway, page by page, each in one line.
 import type { Control } from '../control-client.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { listPages } from '../inspect/list-pages.ts'
 
 /** One line of `GET /api/requests`. */

@@ -1,5 +1,5 @@
 // One webhook request in words for people: what arrived, and what the agent reads of it.
-import { escapeForTerminal, escapeInLine } from '../escape-for-terminal.ts'
+import { escapeForTerminal, escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { describeLine, type RequestLine } from './request-list.ts'
 
 /** The answer of `GET /api/requests/<id>`, as far as it is shown. */

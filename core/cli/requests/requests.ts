@@ -1,5 +1,5 @@
 // The command `requests`: lists webhook requests, or shows one.
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { type ControlOptions, openControl } from '../control-client.ts'
 import { describeLine, type Filter, type RequestLine, lineHead, listRequests } from './request-list.ts'
 

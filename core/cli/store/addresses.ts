@@ -8,7 +8,7 @@ import { readLocatedConfig } from '../../config/file/read-located.ts'
 import { readStorageUrl, resolveStorageUrl } from '../../config/file/storage-url.ts'
 import type { CopyAddresses } from '../../store/copy/copy-store.ts'
 import { parseStoreUrl, type StoreAddress } from '../../store/store-url.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export interface AddressOptions {
   to: string

@@ -1,6 +1,6 @@
 // The command `store migrate`: copies the store to another engine, compares both, and says how to use the new one.
 import { type CopyProgress, type CopyResult, copyStore, previewCopy } from '../../store/copy/copy-store.ts'
-import { CommandError, interrupted } from '../command-error.ts'
+import { CommandError, exitCodes } from '../../plugin/errors.ts'
 import { stopAtClosedPipe } from '../inspect/output.ts'
 import { createProgressView, type Steps } from '../progress.ts'
 import { type AddressOptions, type Addresses, readAddresses } from './addresses.ts'
@@ -37,7 +37,7 @@ async function copy({ from, to }: Addresses, { restart = false, json }: MigrateO
   const controller = new AbortController()
   const onSignal = (): void =>
     controller.abort(
-      new CommandError('The copy was interrupted. Run the same command again to continue it.', interrupted),
+      new CommandError('The copy was interrupted. Run the same command again to continue it.', exitCodes.interrupted),
     )
   for (const signal of signals) process.on(signal, onSignal)
   try {

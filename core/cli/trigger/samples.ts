@@ -4,7 +4,7 @@ import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
 import type { SampleRequest } from '../../plugin/plugin.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export interface SampleSource {
   hook: string

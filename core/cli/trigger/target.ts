@@ -9,7 +9,7 @@ import type { Config } from '../../config/schema/schema.ts'
 import { type HookAuth, hookSchemes } from '../../config/schema/hook-auth.ts'
 import { presetSection } from '../../config/schema/hooks.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { addressOf, createMissingConfigError, readUrlVariable } from '../control-client.ts'
 
 export interface TargetOptions {

@@ -1,9 +1,9 @@
 // The command `trigger`: sends a request to a hook as its sender would, signed if the hook requires it.
 import { signRequest, type OutgoingRequest } from '../../hooks/auth/sign-request.ts'
 import { isInputError } from '../../plugin/errors.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { createUnreachableError } from '../control-client.ts'
-import { escapeForTerminal } from '../escape-for-terminal.ts'
+import { escapeForTerminal } from '../../kit/escape-for-terminal.ts'
 import { readBytes } from '../inspect/read-input.ts'
 import { findSample, listSamples, type SampleSource } from './samples.ts'
 import { findTarget, readLocal, type Target, type TargetOptions } from './target.ts'

@@ -1,12 +1,12 @@
 // Questions in the terminal. Ctrl-C ends the command at any of them.
 import { type CANCEL_SYMBOL, isCancel, password, select, text } from '@clack/prompts'
-import { CommandError, interrupted } from '../../command-error.ts'
+import { CommandError, exitCodes } from '../../../plugin/errors.ts'
 import type { Setting } from '../variables.ts'
 import { firstProblem, type JsonSchema, listProblems } from '../../../typebox.ts'
-import { escapeInLine } from '../../escape-for-terminal.ts'
+import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
 import { secretText } from '../variables.ts'
 
-export const endedByUser = (): CommandError => new CommandError('Nothing was written.', interrupted)
+export const endedByUser = (): CommandError => new CommandError('Nothing was written.', exitCodes.interrupted)
 
 /** The answer to a question. @throws {CommandError} if there is none. */
 export async function answerOf<Value>(question: Promise<Value | typeof CANCEL_SYMBOL>): Promise<Value> {

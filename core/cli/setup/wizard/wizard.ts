@@ -1,7 +1,7 @@
 // The questions of `setup` in a terminal, in their order, and the summary before the file is written.
 import { confirm, intro, note, outro } from '@clack/prompts'
-import { interrupted } from '../../command-error.ts'
-import { escapeInLine } from '../../escape-for-terminal.ts'
+import { exitCodes } from '../../../plugin/errors.ts'
+import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
 import type { Attempts } from '../attempts.ts'
 import type { Changes, SetupContext } from '../context.ts'
 import { createDraft, type Draft, mergeChanges } from '../draft.ts'
@@ -18,7 +18,7 @@ export async function runWizard(answers: Changes, setupContext: SetupContext): P
   // While no question is open, Ctrl-C is a signal.
   const onInterrupt = (): never => {
     process.stderr.write(`\n${endedByUser().message}\n`)
-    process.exit(interrupted)
+    process.exit(exitCodes.interrupted)
   }
   process.once('SIGINT', onInterrupt)
   try {
