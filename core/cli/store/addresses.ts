@@ -1,5 +1,4 @@
 // Reads the two stores of a migration from the options and the configuration.
-import { homedir } from 'node:os'
 import JSON5 from 'json5'
 import { ConfigError } from '../../config/config-error.ts'
 import { locateConfig } from '../../config/file/locate.ts'
@@ -25,8 +24,7 @@ export interface Addresses extends CopyAddresses {
 
 export function readAddresses({ to, from, config }: AddressOptions): Addresses {
   const isNeeded = from === undefined || config !== undefined
-  const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
-  const document = isNeeded || locateConfig(surroundings) !== undefined ? readLocatedConfig(config) : undefined
+  const document = isNeeded || locateConfig({ option: config }) !== undefined ? readLocatedConfig(config) : undefined
   const dir = document?.dir ?? process.cwd()
   const written = parseWritten(to, '--to')
   return {

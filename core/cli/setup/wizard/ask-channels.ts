@@ -10,7 +10,8 @@ import type { Changes } from '../context.ts'
 import { createDraft } from '../draft.ts'
 import { type ChannelResult, tryChannel } from '../try-channel.ts'
 import { requiredSettings, variableOf } from '../variables.ts'
-import { answerOf, askSetting, askText, choose } from './prompts.ts'
+import { answerOf, choose } from '../../prompts.ts'
+import { askSetting, askText } from './ask.ts'
 import type { WizardContext } from './wizard-context.ts'
 
 interface ChannelAnswers {

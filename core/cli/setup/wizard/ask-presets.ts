@@ -8,7 +8,8 @@ import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
 import type { Changes } from '../context.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
 import { requiredSettings, variableOf, webhookVariable } from '../variables.ts'
-import { answerOf, askSetting, choose } from './prompts.ts'
+import { answerOf, choose } from '../../prompts.ts'
+import { askSetting } from './ask.ts'
 import type { WizardContext } from './wizard-context.ts'
 
 /** If the options name presets, only their missing secrets are asked for. */
