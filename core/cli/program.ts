@@ -4,7 +4,8 @@ import type { Command as Parser } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
 import { readVersion } from '../control/version.ts'
-import { describeThrown, GatewayError } from '../errors.ts'
+import { firstLineOf, GatewayError, throwSiteOf } from '../errors.ts'
+import { escapeInLine } from '../kit/escape-for-terminal.ts'
 import { builtins } from '../loader/builtin-commands.ts'
 import type { Command } from '../plugin/command.ts'
 import { CommandError, exitCodes, isAuthError, isCommandError, isInputError } from '../plugin/errors.ts'
@@ -30,7 +31,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
 /** Prints what the last word may become. */
 async function complete(words: readonly string[]): Promise<void> {
   const { listCandidates } = await import('./completion/complete.ts')
-  const { commands } = await findCommands(words.slice(0, -1))
+  const { commands } = await findCommands(words.length > 1 ? words.slice(0, -1) : ['--help'])
   const lines = await listCandidates(commands, words)
   // A plugin may have started something that keeps this process alive.
   process.stdout.write(lines.map((line) => `${line}\n`).join(''), () => process.exit())
@@ -112,11 +113,11 @@ const isExpected = (error: unknown): error is Error =>
   isInputError(error) ||
   isAuthError(error)
 
+/** The place is in parentheses if a function is named. */
 function failed({ name, plugin }: ListedCommand, error: unknown): CommandError {
-  const { reason, at } = describeThrown(error)
-  return new CommandError(
-    `The command "${name}" of "${plugin}" failed (${reason}${at === undefined ? '' : `, at ${at}`}).`,
-  )
+  const [place = ''] = /[^( ]+:\d+:\d+/.exec(throwSiteOf(error).at ?? '') ?? []
+  const reason = [firstLineOf(error), place && `at ${place}`].filter(Boolean).join(', ')
+  return new CommandError(escapeInLine(`The command "${name}" of "${plugin}" failed (${reason}).`))
 }
 
 function describe(error: unknown): string {

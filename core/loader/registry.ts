@@ -149,9 +149,16 @@ interface Origin {
   file: string
 }
 
+type Named = Pick<Extension, 'kind' | 'name'> & { aliases?: readonly string[] }
+
 /** The name of an extension, and the aliases of a channel, which requests may use like names. */
-const namesOf = (extension: Extension): readonly string[] =>
-  extension.kind === 'channel' ? [extension.name, ...(extension.aliases ?? [])] : [extension.name]
+const namesOf = ({ name, aliases = [] }: Named): readonly string[] => [name, ...aliases]
+
+/** Whether two extensions of one kind cannot both be used. */
+export const sharesName = (one: Named, other: Named): boolean =>
+  one.kind === 'command'
+    ? isSameCommand(one.name, other.name)
+    : namesOf(one).some((name) => namesOf(other).includes(name))
 
 function createRegistry() {
   const byKind = {
@@ -175,7 +182,7 @@ function createRegistry() {
   }
 
   function duplicateFault(extension: Extension): string | undefined {
-    const twin = [...byKind[extension.kind].values()].find((one) => clash(one, extension))
+    const twin = [...byKind[extension.kind].values()].find((one) => sharesName(one, extension))
     if (twin)
       return `"${sources.get(twin)}" already has one of that name; rename it, or remove one of the two from \`plugins\``
     const tools = toolNames(extension)
@@ -206,11 +213,6 @@ function createRegistry() {
     },
   }
 }
-
-const clash = (one: Extension, other: Extension): boolean =>
-  one.kind === 'command'
-    ? isSameCommand(one.name, other.name)
-    : namesOf(one).some((name) => namesOf(other).includes(name))
 
 const toolNames = (extension: Extension): string[] =>
   extension.kind === 'toolset' ? (extension.tools ?? []).map(({ name }) => name) : []

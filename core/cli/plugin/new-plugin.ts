@@ -1,7 +1,7 @@
 // The command `plugin new`: writes a package with an extension, its tests and a README, from the templates of its kind.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { loadExtensions } from '../../loader/registry.ts'
+import { loadExtensions, sharesName } from '../../loader/registry.ts'
 import { nameFault } from '../../loader/verify.ts'
 import type { Extension } from '../../plugin/plugin.ts'
 import { CommandError } from '../../plugin/errors.ts'
@@ -38,14 +38,10 @@ export async function createPlugin({ name, kind, dir, json = false }: NewOptions
 async function checkName(kind: Kind, name: string): Promise<void> {
   const fault = nameFault(kind, name) ?? (/^[a-z]/.test(name) ? undefined : 'its name must begin with a letter')
   if (fault !== undefined) throw new CommandError(`The ${kind} cannot be called "${name}": ${fault}.`)
-  const extensions = await loadExtensions({ plugins: [], dir: process.cwd() })
-  extensions.close()
-  if ([...extensions.sources.keys()].some((one) => one.kind === kind && namesOf(one).includes(name)))
+  using extensions = await loadExtensions({ plugins: [], dir: process.cwd() })
+  if ([...extensions.sources.keys()].some((one) => one.kind === kind && sharesName(one, { kind, name })))
     throw new CommandError(`The ${kind} cannot be called "${name}": a built-in ${kind} has that name; use another one.`)
 }
-
-const namesOf = (extension: Extension): readonly string[] =>
-  extension.kind === 'channel' ? [extension.name, ...(extension.aliases ?? [])] : [extension.name]
 
 function createFolder(folder: string): void {
   try {
