@@ -269,7 +269,9 @@ describe('the plugin contract', () => {
   it('has a doc comment on every export', () => {
     const names = [
       'alerts',
+      'command-input',
       'connect-error',
+      'escape-for-terminal',
       'event-message',
       'fields',
       'git',

@@ -115,7 +115,9 @@ const isExpected = (error: unknown): error is Error =>
 
 /** The place is in parentheses if a function is named. */
 function failed({ name, plugin }: ListedCommand, error: unknown): CommandError {
-  const [place = ''] = /[^( ]+:\d+:\d+/.exec(throwSiteOf(error).at ?? '') ?? []
+  const place = throwSiteOf(error)
+    .at?.split(/[( )]/)
+    .find((part) => /:\d+$/.test(part))
   const reason = [firstLineOf(error), place && `at ${place}`].filter(Boolean).join(', ')
   return new CommandError(escapeInLine(`The command "${name}" of "${plugin}" failed (${reason}).`))
 }

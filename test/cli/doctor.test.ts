@@ -416,13 +416,13 @@ describe('svc-gateway doctor finds', () => {
   const noAccess = { error: { message: 'The key has no access.' } }
 
   it.each([
-    ['a bad request', 'openai-compatible', 400, { error: 'unknown field' }, 'model_list_missing'],
-    ['a bad request', 'google', 400, { error: { code: 400, message: 'Bad page size.' } }, 'model_list_missing'],
-    ['a page of a proxy', 'openai-compatible', 403, '<h1>Forbidden</h1>', 'model_list_missing'],
-    ['a failure', 'openai-compatible', 500, noAccess, 'model_unreachable'],
-    ['an invalid key', 'google', 400, invalidKey, 'model_key_refused'],
-    ['a key without access', 'openai-compatible', 403, noAccess, 'model_key_refused'],
-  ])('a refused key only where the provider says so: %s of %s with %i', async (_what, kind, status, body, id) => {
+    { kind: 'openai-compatible', status: 400, body: { error: 'unknown field' }, id: 'model_list_missing' },
+    { kind: 'google', status: 400, body: { error: { code: 400, message: 'Bad size.' } }, id: 'model_list_missing' },
+    { kind: 'openai-compatible', status: 403, body: '<h1>Forbidden</h1>', id: 'model_list_missing' },
+    { kind: 'openai-compatible', status: 500, body: noAccess, id: 'model_unreachable' },
+    { kind: 'google', status: 400, body: invalidKey, id: 'model_key_refused' },
+    { kind: 'openai-compatible', status: 403, body: noAccess, id: 'model_key_refused' },
+  ])('a refused key only where the provider says so: $kind, $status $body', async ({ kind, status, body, id }) => {
     const dir = temporaryFolder()
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const { url } = await serveModels((_, response) => response.writeHead(status).end(text))

@@ -62,11 +62,12 @@ export function commandContract(command: Command, { plugin, config, prepare, run
   const run = (words: readonly string[], input?: string): Promise<CommandResult> =>
     runCommand(gateway, words, { ...(input !== undefined && { input }) })
 
-  describe(`the command ${command.name}`, () => {
+  // Each run starts a process, which is slow on a busy machine.
+  describe(`the command ${command.name}`, { timeout: 60_000 }, () => {
     beforeAll(async () => {
       gateway = await createTestGateway({ config: { ...config, plugins: [plugin] } })
       await prepare?.(gateway)
-    })
+    }, 60_000)
     afterAll(() => gateway.close())
 
     it('has a valid declaration, and examples that begin with its name', () => {

@@ -32,3 +32,8 @@ export interface SetupOptions {
 
 /** Keys of the configuration, as they are merged into the file. */
 export type Changes = Readonly<Record<string, unknown>>
+
+export interface WizardContext extends SetupContext {
+  /** The answers of the options, without channels. They are valid. */
+  given: Changes
+}

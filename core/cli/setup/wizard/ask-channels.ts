@@ -6,13 +6,12 @@ import { Type } from '../../../typebox.ts'
 import { CommandError } from '../../../plugin/errors.ts'
 import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
 import { describeChannel } from '../attempts.ts'
-import type { Changes } from '../context.ts'
+import type { Changes, WizardContext } from '../context.ts'
 import { createDraft } from '../draft.ts'
 import { type ChannelResult, tryChannel } from '../try-channel.ts'
 import { requiredSettings, variableOf } from '../variables.ts'
 import { answerOf, choose } from '../../prompts.ts'
 import { askSetting, askText } from './ask.ts'
-import type { WizardContext } from './wizard-context.ts'
 
 interface ChannelAnswers {
   changes: Changes

@@ -5,12 +5,11 @@ import { childSchema, isRecord } from '../../../config/walk.ts'
 import type { Preset } from '../../../plugin/plugin.ts'
 import { CommandError } from '../../../plugin/errors.ts'
 import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
-import type { Changes } from '../context.ts'
+import type { Changes, WizardContext } from '../context.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
 import { requiredSettings, variableOf, webhookVariable } from '../variables.ts'
 import { answerOf, choose } from '../../prompts.ts'
 import { askSetting } from './ask.ts'
-import type { WizardContext } from './wizard-context.ts'
 
 /** If the options name presets, only their missing secrets are asked for. */
 export async function askPresets(context: WizardContext): Promise<Changes> {

@@ -1,18 +1,21 @@
 // The questions of `setup` in a terminal, in their order, and the summary before the file is written.
-import { confirm, intro, note, outro } from '@clack/prompts'
-import { exitCodes } from '../../../plugin/errors.ts'
+import { confirm, intro, note, outro, text } from '@clack/prompts'
+import { fillDefaults } from '../../../config/defaults.ts'
+import { type GatewayConfig, GatewaySection } from '../../../config/schema/gateway.ts'
 import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
+import { exitCodes } from '../../../plugin/errors.ts'
+import { firstProblem, listProblems } from '../../../typebox.ts'
+import { onInterrupt } from '../../interrupt.ts'
+import { answerOf, choose, endedByUser } from '../../prompts.ts'
 import type { Attempts } from '../attempts.ts'
 import type { Changes, SetupContext } from '../context.ts'
 import { createDraft, type Draft, mergeChanges } from '../draft.ts'
 import { hasAnswer } from '../option-answers.ts'
 import type { Outcome } from '../report.ts'
-import { askAddress } from './ask-address.ts'
 import { askChannels } from './ask-channels.ts'
 import { askModel } from './ask-model.ts'
 import { askPresets } from './ask-presets.ts'
-import { onInterrupt } from '../../interrupt.ts'
-import { answerOf, endedByUser } from '../../prompts.ts'
+import { askText } from './ask.ts'
 
 /** Asks for what the answers of the options do not contain. */
 export async function runWizard(answers: Changes, setupContext: SetupContext): Promise<Outcome> {
@@ -67,4 +70,31 @@ function describeAccess({ allowFrom = [], dmPolicy, defaultTo }: Draft['config']
   const senders = dmPolicy === 'pairing' ? 'whoever you approve' : allowFrom.join(', ') || 'nobody'
   const recipient = defaultTo === undefined ? '' : `; default recipient: ${defaultTo}`
   return `senders: ${senders === '*' ? 'everybody' : senders}${recipient}`
+}
+
+async function askAddress(): Promise<Changes> {
+  const { bind, port } = GatewaySection.properties
+  const defaults = fillDefaults(GatewaySection, {}) as GatewayConfig
+  const isDefault = await choose('Where should the gateway listen?', [
+    { value: true, label: `On this machine only, on port ${defaults.port}` },
+    { value: false, label: 'On another address or port' },
+  ])
+  if (isDefault) return {}
+  const address = await askText({
+    message: 'The address; 0.0.0.0 opens the gateway to the network',
+    initialValue: defaults.bind,
+    schema: bind,
+    name: 'The address',
+  })
+  const number = await answerOf(
+    text({
+      message: 'The port',
+      initialValue: String(defaults.port),
+      validate: (value = '') => {
+        const problems = listProblems(port, /^\d+$/.test(value.trim()) ? Number(value) : value)
+        return problems.length > 0 ? `${firstProblem(problems, 'The port')}.` : undefined
+      },
+    }),
+  )
+  return { gateway: { bind: address, port: Number(number) } }
 }
