@@ -14,13 +14,12 @@ export interface ListedCommand extends Omit<Command, 'kind'> {
   plugin?: string
 }
 
+/** An option whose value is a file. */
+export const fileOption = (description: string) => ({ value: '<file>', description, completes: 'file' }) as const
+
 /** The options of every command that calls the running gateway. */
 export const controlOptions = {
-  config: {
-    value: '<file>',
-    description: 'configuration file with the address and credential of the gateway (default: as for start)',
-    completes: 'file',
-  },
+  config: fileOption('configuration file with the address and credential of the gateway (default: as for start)'),
   url: {
     value: '<address>',
     description: 'address of the gateway (default: $SVC_GATEWAY_URL, or the configuration)',
@@ -33,13 +32,14 @@ export const controlOptions = {
 } as const satisfies Record<string, CommandOption>
 
 const configurationOptions: Readonly<Record<string, CommandOption>> = {
-  config: { value: '<file>', description: 'configuration file (default: as for start)', completes: 'file' },
+  config: fileOption('configuration file (default: as for start)'),
 }
 
 /** The options of a command by name, with those that follow from what it needs. It may describe these in its words. */
-export function optionsOf({ options, needs = [], json, limit }: ListedCommand): Record<string, CommandOption> {
+export function optionsOf({ options, needs = [], json, limit, plugin }: ListedCommand): Record<string, CommandOption> {
   const standard = {
-    ...(needs.includes('configuration') && configurationOptions),
+    // The configuration names the plugin.
+    ...((plugin !== undefined || needs.includes('configuration')) && configurationOptions),
     ...(needs.includes('control') && controlOptions),
     ...(limit !== undefined && {
       limit: { value: '<number>', description: 'maximum number of lines', parse: parseCount, default: limit },

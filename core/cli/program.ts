@@ -1,5 +1,4 @@
 // Finds the commands, runs one, and prints errors as one sentence.
-import { homedir } from 'node:os'
 import type { Command as Parser } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
@@ -15,9 +14,11 @@ import { createParser, type ListedCommand } from './parser.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const words = argv.slice(2)
+  let hasPlugins = false
   try {
     if (words[0] === 'complete') return await complete(words.slice(2))
     const { commands, problems } = await findCommands(words)
+    hasPlugins = commands.some(({ plugin }) => plugin !== undefined)
     for (const problem of problems) process.stderr.write(`${problem}\n`)
     const parser = createParser(commands, readVersion(), execute)
     rejectUnknownCommand(parser, words)
@@ -26,6 +27,8 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     process.stderr.write(`${describe(error)}\n`)
     process.exitCode = isCommandError(error) ? error.exitCode : 1
   }
+  // A plugin may have started something that keeps this process alive.
+  if (hasPlugins) process.stdout.write('', () => process.exit())
 }
 
 /** Prints what the last word may become. */
@@ -33,7 +36,6 @@ async function complete(words: readonly string[]): Promise<void> {
   const { listCandidates } = await import('./completion/complete.ts')
   const { commands } = await findCommands(words.length > 1 ? words.slice(0, -1) : ['--help'])
   const lines = await listCandidates(commands, words)
-  // A plugin may have started something that keeps this process alive.
   process.stdout.write(lines.map((line) => `${line}\n`).join(''), () => process.exit())
 }
 
@@ -51,9 +53,7 @@ async function findCommands(words: readonly string[]): Promise<FoundCommands> {
   if (isBuiltin(commands, words)) return { commands, problems: [] }
   try {
     const { locateConfig } = await import('../config/file/locate.ts')
-    const option = words[words.indexOf('--config') + 1]
-    const surroundings = { env: process.env, cwd: process.cwd(), home: homedir() }
-    const file = locateConfig({ ...surroundings, ...(words.includes('--config') && { option }) })
+    const file = locateConfig({ option: readConfigOption(words) })
     if (file === undefined) return { commands, problems: [] }
     const { readConfigFile } = await import('../config/file/read.ts')
     const { plugins, dir } = readConfigFile(file)
@@ -69,6 +69,12 @@ async function findCommands(words: readonly string[]): Promise<FoundCommands> {
     if (!(error instanceof ConfigError)) throw error
     return { commands, problems: [`The commands of plugins are not known: ${error.message.split('\n', 1)[0]}`] }
   }
+}
+
+/** The value of `--config`. The words cannot be parsed before the commands are known. */
+function readConfigOption(words: readonly string[]): string | undefined {
+  const at = words.findIndex((word) => /^--config(?:=|$)/.test(word))
+  return words[at] === '--config' ? words[at + 1] : words[at]?.slice('--config='.length)
 }
 
 /** Whether the words name a built-in command, so that no other one has to be known. */
@@ -102,8 +108,6 @@ async function execute(command: ListedCommand, input: Record<string, unknown>): 
     throw command.plugin === undefined || isExpected(error) ? error : failed(command, error)
   }
   if (interrupt.signal.aborted) process.exitCode = exitCodes.interrupted
-  // Another plugin may have started something that keeps this process alive.
-  if (command.plugin !== undefined) process.stdout.write('', () => process.exit())
 }
 
 const isExpected = (error: unknown): error is Error =>

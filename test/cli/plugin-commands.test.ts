@@ -79,6 +79,8 @@ const files = {
     }`,
 }
 
+/** Keeps a process alive. */
+const busy = 'setInterval(() => {}, 60_000)\nexport default []'
 const broken = `throw new Error('It is broken.')`
 const taken = `import { defineCommand } from 'svc-gateway/plugin'
   const command = { description: 'Taken.', examples: ['x'], run() {} }
@@ -87,6 +89,7 @@ const taken = `import { defineCommand } from 'svc-gateway/plugin'
 function install(dir: string, plugins: readonly string[], settings: object = {}): void {
   mkdirSync(join(dir, 'node_modules', 'fleet'), { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'node_modules', 'fleet', name), text)
+  writeFileSync(join(dir, 'busy.mjs'), busy)
   writeFileSync(join(dir, 'broken.mjs'), broken)
   writeFileSync(join(dir, 'taken.mjs'), taken)
   writeFileSync(join(dir, 'gateway.json5'), JSON.stringify({ plugins, ...settings }), { mode: 0o600 })
@@ -97,7 +100,7 @@ const shared = share(async () => {
   for (const message of ['One.', 'Two.', 'Three.'])
     await gateway.post('/hooks/agent', { message, wakeMode: 'next-heartbeat', deliver: false }, { prefer: 'wait=20' })
   const dir = temporaryFolder()
-  install(dir, ['fleet', './broken.mjs'], { agents: { main: {} } })
+  install(dir, ['fleet', './busy.mjs', './broken.mjs'], { agents: { main: {} } })
   const env = { SVC_GATEWAY_URL: gateway.url, SVC_GATEWAY_TOKEN: gatewayToken }
   return { dir, env, cli: (...args: string[]) => run(dir, args, { env }) }
 })
@@ -115,6 +118,14 @@ describe('a command of a plugin', () => {
     expect((await shared().cli('fleet', '--help')).stdout).toMatch(
       /--knots <number> +how fast \(default: 5\)\n[^]*--url <address>[^]*--limit <number>[^]*--json[^]*\$ svc-gateway fleet main\n/,
     )
+  })
+
+  it('is found with the option --config from another folder', async () => {
+    const { dir } = shared()
+    for (const option of [['--config', join(dir, 'gateway.json5')], [`--config=${join(dir, 'gateway.json5')}`]])
+      expect((await run(temporaryFolder(), ['sink', ...option, 'wrong'])).stderr).toMatch(
+        /\nIt cannot sink like that\.\n$/,
+      )
   })
 
   it('is completed, and suggested for a misspelled name', async () => {

@@ -1,16 +1,13 @@
 // Declares the command `setup`.
 import { defineCommand } from '../../plugin/command.ts'
+import { fileOption } from '../parser.ts'
 import { parsePort } from '../start/command.ts'
 
 export const setupCommand = defineCommand({
   name: 'setup',
   description: 'Write a first configuration with new tokens. In a terminal, it asks for what the options do not say.',
   options: {
-    config: {
-      value: '<file>',
-      description: 'the file to write (default: the one that start uses)',
-      completes: 'file',
-    },
+    config: fileOption('the file to write (default: the one that start uses)'),
     force: { description: 'replace an existing file, which is kept under another name' },
     yes: { description: 'ask nothing, also in a terminal' },
     model: {

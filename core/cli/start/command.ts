@@ -1,16 +1,14 @@
 // Declares the command `start`, and what its option `--watch` runs in other processes.
 import { parseWhole } from '../../kit/command-input.ts'
 import { defineCommand } from '../../plugin/command.ts'
-import type { ListedCommand } from '../parser.ts'
+import { fileOption, type ListedCommand } from '../parser.ts'
 
 export const parsePort = (text: string): number => parseWhole(text, 0, 65_535)
 
 /** Of every command that reads the configuration as the start does. */
-export const configOption = {
-  value: '<file>',
-  description: 'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
-  completes: 'file',
-} as const
+export const configOption = fileOption(
+  'configuration file (default: $SVC_GATEWAY_CONFIG, ./gateway.json5, ~/.svc-gateway/gateway.json5)',
+)
 
 const options = {
   config: configOption,

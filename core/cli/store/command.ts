@@ -1,5 +1,6 @@
 // Declares the command `store migrate`.
 import { defineCommand } from '../../plugin/command.ts'
+import { fileOption } from '../parser.ts'
 
 export const migrateCommand = defineCommand({
   name: 'store migrate',
@@ -12,11 +13,7 @@ export const migrateCommand = defineCommand({
       required: true,
     },
     from: { value: '<url>', description: 'the store to copy (default: storage.url of the configuration)' },
-    config: {
-      value: '<file>',
-      description: 'configuration file of the gateway (default: as for start)',
-      completes: 'file',
-    },
+    config: fileOption('configuration file of the gateway (default: as for start)'),
     dryRun: { description: 'print how many rows would be copied, and copy nothing; the gateway may run' },
     restart: { description: 'delete what an interrupted copy has copied, and begin again' },
     writeConfig: { description: 'set storage.url to the new store when the copy is complete' },

@@ -1,11 +1,10 @@
 // Declares the commands about transforms.
 import { defineCommand } from '../../plugin/command.ts'
+import { fileOption } from '../parser.ts'
 
-const config = {
-  value: '<file>',
-  description: 'configuration file that defines the transforms directory (default: as for start, else ./transforms)',
-  completes: 'file',
-} as const
+const config = fileOption(
+  'configuration file that defines the transforms directory (default: as for start, else ./transforms)',
+)
 
 const test = defineCommand({
   name: 'transform test',

@@ -1,7 +1,7 @@
 // Declares the command `trigger`.
 import { parseWhole } from '../../kit/command-input.ts'
 import { defineCommand } from '../../plugin/command.ts'
-import { controlOptions } from '../parser.ts'
+import { fileOption, controlOptions } from '../parser.ts'
 
 export const triggerCommand = defineCommand({
   name: 'trigger',
@@ -41,11 +41,7 @@ export const triggerCommand = defineCommand({
       value: '<token>',
       description: 'the hook token (default: $SVC_GATEWAY_HOOK_TOKEN, or the configuration)',
     },
-    config: {
-      value: '<file>',
-      description: 'configuration file with the hook and its secret (default: as for start)',
-      completes: 'file',
-    },
+    config: fileOption('configuration file with the hook and its secret (default: as for start)'),
     url: controlOptions.url,
     wait: {
       value: '<seconds>',

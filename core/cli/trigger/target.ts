@@ -48,8 +48,8 @@ export function findTarget(hook: string, options: TargetOptions & { local: Local
   }
 }
 
-/** The configuration on this machine. Close its extensions when it is no longer used. */
-export interface Local {
+/** The configuration on this machine. */
+export interface Local extends Disposable {
   config: Config
   file: string
   extensions: Extensions
@@ -61,7 +61,8 @@ export async function readLocal(option: string | undefined): Promise<Local | und
   if (file === undefined) return undefined
   const document = readConfigFile(file)
   const extensions = await loadExtensions(document)
-  return { config: resolveConfig(document, extensions).config, file, extensions }
+  const { config } = resolveConfig(document, extensions)
+  return { config, file, extensions, [Symbol.dispose]: extensions.close }
 }
 
 /** The hook's own `auth`, with the scheme and the secret of the options. Undefined: the hook accepts the hook token. */

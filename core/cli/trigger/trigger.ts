@@ -21,15 +21,11 @@ interface TriggerOptions extends TargetOptions {
 
 export async function trigger({ hook, ...options }: TriggerOptions & { hook: string }): Promise<void> {
   checkPayloadOptions(options)
-  const local = await readLocal(options.config)
-  try {
-    const presets = { hook, extensions: local?.extensions }
-    if (options.listSamples) return void process.stdout.write(await listSamples(presets, options))
-    const payload = await readPayload(options, presets)
-    await sendTo(findTarget(hook, { ...options, local }), payload, options)
-  } finally {
-    local?.extensions.close()
-  }
+  using local = await readLocal(options.config)
+  const presets = { hook, extensions: local?.extensions }
+  if (options.listSamples) return void process.stdout.write(await listSamples(presets, options))
+  const payload = await readPayload(options, presets)
+  await sendTo(findTarget(hook, { ...options, local }), payload, options)
 }
 
 async function sendTo({ url, auth }: Target, { body, headers }: Payload, options: TriggerOptions): Promise<void> {
