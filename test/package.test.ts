@@ -160,7 +160,7 @@ describe('the installed package', () => {
     const home = join(dir, 'templates')
     await mkdir(home)
     const call = (...args: string[]) => run(command, args, { cwd: home, env: { ...process.env, HOME: home } })
-    for (const kind of ['channel', 'toolset', 'preset', 'provider'])
+    for (const kind of ['channel', 'toolset', 'preset', 'provider', 'command'])
       expect((await call('plugin', 'new', `my-${kind}`, '--kind', kind)).stdout).toContain('  .gitignore\n')
     expect((await call('transform', 'new', 'orders')).stdout).toContain('  svc-gateway transform test orders.ts')
     expect((await call('completion', 'bash')).stdout).toContain('complete -F _svc_gateway svc-gateway')

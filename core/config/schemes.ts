@@ -57,3 +57,24 @@ export function signedTextProblem(signed: string): string | undefined {
     return 'may contain {body}, {timestamp}, {method}, {url} and {headers.<name>}, but no other braces'
   return signed.includes('{body}') ? undefined : 'must contain {body}; otherwise anybody could change the body'
 }
+
+/** The first scheme that reads one of these headers, if the value can be its signature or is a placeholder. */
+export function findScheme(
+  headers: Readonly<Record<string, string>>,
+  schemes: Schemes,
+): { name: string; header: string } | undefined {
+  for (const { name, signatures, tokens } of schemes.values())
+    for (const { header, prefix = '' } of listOf(signatures ?? tokens)) {
+      const value = headers[header]
+      if (value !== undefined && (prefix === '' || isPlaceholder(value) || value.includes(prefix)))
+        return { name, header }
+    }
+  return undefined
+}
+
+/** Headers that depend on the configuration are not known. */
+const listOf = (declared: unknown): readonly { header: string; prefix?: string }[] =>
+  Array.isArray(declared) ? (declared as { header: string }[]) : []
+
+/** `$SIGNATURE`, `<signature>`, `{signature}` or `...` */
+const isPlaceholder = (value: string): boolean => /[$<>{}…]|\.\.\.|^[A-Z_]+$/.test(value)

@@ -4,7 +4,7 @@ import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
 import { type Extensions, loadBuiltins } from '../../loader/registry.ts'
 import type { SampleRequest } from '../../plugin/plugin.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export interface SampleSource {
   hook: string
@@ -23,7 +23,10 @@ export async function findSample(source: SampleSource, wanted: string | true): P
 }
 
 /** One name per line, or the samples as JSON. */
-export async function listSamples(source: SampleSource, { json = false }: { json?: boolean }): Promise<string> {
+export async function listSamples(
+  source: SampleSource,
+  { json = false }: { json?: boolean | undefined },
+): Promise<string> {
   const samples = await readSamples(source)
   return samples.map((sample) => `${json ? JSON.stringify(sample) : sample.name}\n`).join('')
 }

@@ -1,13 +1,12 @@
 // The command `trigger`: sends a request to a hook as its sender would, signed if the hook requires it.
 import { secretsOf } from '../../hooks/auth/secret-rotation.ts'
 import { signRequest } from '../../hooks/auth/sign-request.ts'
+import { parseHeader, readBytesOf } from '../../kit/command-input.ts'
+import { escapeForTerminal } from '../../kit/escape-for-terminal.ts'
 import { type Extensions, loadBuiltins } from '../../loader/registry.ts'
-import { isInputError } from '../../plugin/errors.ts'
+import { CommandError, isInputError } from '../../plugin/errors.ts'
 import type { OutgoingRequest } from '../../plugin/plugin.ts'
-import { CommandError } from '../command-error.ts'
-import { createUnreachableError } from '../control-client.ts'
-import { escapeForTerminal } from '../escape-for-terminal.ts'
-import { readBytes } from '../inspect/read-input.ts'
+import { createUnreachableError } from '../locate-gateway.ts'
 import { findSample, listSamples, type SampleSource } from './samples.ts'
 import { findTarget, readLocal, type Target, type TargetOptions } from './target.ts'
 
@@ -23,19 +22,15 @@ interface TriggerOptions extends TargetOptions {
   json?: boolean
 }
 
-export async function trigger(hook: string, options: TriggerOptions): Promise<void> {
+export async function trigger({ hook, ...options }: TriggerOptions & { hook: string }): Promise<void> {
   checkPayloadOptions(options)
-  const local = await readLocal(options.config)
-  try {
-    const extensions = local?.extensions ?? (await loadBuiltins())
-    const presets = { hook, extensions }
-    if (options.listSamples) return void process.stdout.write(await listSamples(presets, options))
-    const payload = await readPayload(options, presets)
-    const { schemes } = extensions
-    await sendTo(findTarget(hook, { ...options, local, schemes }), payload, { ...options, schemes })
-  } finally {
-    local?.extensions.close()
-  }
+  using local = await readLocal(options.config)
+  const extensions = local?.extensions ?? (await loadBuiltins())
+  const presets = { hook, extensions }
+  if (options.listSamples) return void process.stdout.write(await listSamples(presets, options))
+  const payload = await readPayload(options, presets)
+  const { schemes } = extensions
+  await sendTo(findTarget(hook, { ...options, local, schemes }), payload, { ...options, schemes })
 }
 
 async function sendTo(
@@ -64,22 +59,16 @@ interface Payload {
 }
 
 async function readPayload({ data, file, sample, header }: TriggerOptions, presets: SampleSource): Promise<Payload> {
-  const own = Object.fromEntries(header.map(splitHeader))
+  const own = Object.fromEntries(header.map(parseHeader))
   const json = { 'content-type': 'application/json' }
   if (sample !== undefined) {
     const { payload, headers } = await findSample(presets, sample)
     return { body: Buffer.from(JSON.stringify(payload)), headers: { ...json, ...headers, ...own } }
   }
   return {
-    body: file === undefined ? Buffer.from(data ?? '') : readBytes('--file', file),
+    body: file === undefined ? Buffer.from(data ?? '') : readBytesOf('--file', file),
     headers: { ...json, ...own },
   }
-}
-
-function splitHeader(line: string): [string, string] {
-  const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(line) ?? []
-  if (name === '') throw new CommandError(`--header "${line}" must have the form "name: value".`)
-  return [name.toLowerCase(), value]
 }
 
 function createRequest(make: () => OutgoingRequest): OutgoingRequest {

@@ -3,13 +3,13 @@ import { autocompleteMultiselect, log } from '@clack/prompts'
 import { HookAuth } from '../../../config/schema/hook-auth.ts'
 import { childSchema, isRecord } from '../../../config/walk.ts'
 import type { Preset } from '../../../plugin/plugin.ts'
-import { CommandError } from '../../command-error.ts'
-import { escapeInLine } from '../../escape-for-terminal.ts'
-import type { Changes } from '../context.ts'
+import { CommandError } from '../../../plugin/errors.ts'
+import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
+import type { Changes, WizardContext } from '../context.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
 import { requiredSettings, variableOf, webhookVariable } from '../variables.ts'
-import { answerOf, askSetting, choose } from './prompts.ts'
-import type { WizardContext } from './wizard-context.ts'
+import { answerOf, choose } from '../../prompts.ts'
+import { askSetting } from './ask.ts'
 
 /** If the options name presets, only their missing secrets are asked for. */
 export async function askPresets(context: WizardContext): Promise<Changes> {
