@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ModelError } from '../../core/agents/model-error.ts'
 import { createModels } from '../../core/agents/models.ts'
-import { maxReplyLength, maxOutputLength } from '../../core/agents/reply.ts'
+import { maxReplyLength, maxOutputLength } from '../../core/agents/model-answer.ts'
 import { createTurn, type TurnInput } from '../../core/agents/turn.ts'
-import { maxResultLength } from '../../core/agents/turn-tools.ts'
+import { maxResultLength } from '../../core/agents/tool-calls.ts'
 import { defineTool, type Json, type Tool, Type } from '../../core/plugin/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke } from '../../core/tools/invoke.ts'
@@ -71,7 +71,8 @@ async function setUp({
   const providers = new Map([builtin, openaiCompatible, anthropic].map((provider) => [provider.name, provider]))
   const config = { providers: { wire: { kind, baseUrl: `${wire.url}/v1`, apiKey: secret } } }
   const models = createModels({ config, providers, log })
-  const runTurn = createTurn({ invoke, tools: () => registry.list().map(({ tool }) => tool), log, ...limits })
+  const check = () => ({ isRepeatable: false })
+  const runTurn = createTurn({ invoke, tools: () => registry.list().map(({ tool }) => tool), check, log, ...limits })
   const input: TurnInput = {
     agent: { id: 'main' },
     model: models.resolve('wire/model-1', { models: undefined }),
@@ -80,6 +81,8 @@ async function setUp({
     history: [],
     sessionKey: 'agent:main:main',
     runId: 'run-1',
+    attempt: 1,
+    record: async () => {},
     signal: new AbortController().signal,
   }
   const run = (changes: Partial<TurnInput> = {}) => runTurn({ ...input, ...changes })
