@@ -51,7 +51,8 @@ export function createToolCalls({ conversation, attempt, check, call, record }: 
     const { status, output, ...ended } = await attemptCall(request, call)
     await put({
       ...step,
-      status,
+      // A tool that is denied was not offered to the model.
+      status: status === 'failed' && step.detail.verdict === 'deny' ? 'refused' : status,
       endedAt: Date.now(),
       detail: { ...step.detail, ...ended.detail },
       content: { ...step.content, ...ended.content },
@@ -114,7 +115,8 @@ async function attemptCall({ toolName, input, problem }: CallRequest, call: Tool
     const result = await call(toolName, input)
     const read = limitResult(describeBinaryContent(result))
     const detail = { resultLength: JSON.stringify(result).length }
-    return { status: 'succeeded', detail, content: { result: read }, output: { type: 'json', value: read } }
+    const output = { type: typeof read === 'string' ? 'text' : 'json', value: read }
+    return { status: 'succeeded', detail, content: { result: read }, output }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     const status = refusals.includes(error.code) ? 'refused' : 'failed'
