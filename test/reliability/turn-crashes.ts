@@ -13,7 +13,6 @@ import { ended, get, post } from './process.ts'
 /** Tool calls in each turn: the third call of the model asks for two at once. */
 const callsPerTurn = 5
 const callsOfStep = [[1], [2], [3, 4], [5]]
-const sessions = 4
 
 /** Appends a line for each call, waits, and returns. It must not be called twice. */
 const plugin = `
@@ -43,6 +42,8 @@ interface Crashes {
 /** @returns how many runs succeeded, how many calls were interrupted, and how often an attempt was interrupted */
 export async function surviveCrashesInTurns({ kills, databaseUrl, gateways = 1 }: Crashes) {
   const random = createRandom(chooseSeed())
+  // A run of a killed gateway waits for its lease, so more of them must be under way.
+  const sessions = gateways === 1 ? 4 : 24
   const [model, dir] = [await startModel(), temporaryFolder()]
   const progress = createProgress()
   model.otherwise((request) => progress.answer(request))
@@ -96,7 +97,7 @@ function writeGateway(
   const changes: Document = {
     providers: model.providers,
     plugins: [join(dir, 'bench.mjs')],
-    agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, maxConcurrent: sessions } },
+    agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, maxConcurrent: 48 } },
     tools: { byOrigin: { hook: { allow: ['mark'] } } },
     channels: { console: { file: join(dir, 'console.jsonl'), defaultTo: 'console' } },
     hooks: { allowRequestSessionKey: true },
