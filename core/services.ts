@@ -81,8 +81,8 @@ export interface Services {
   /** When the process started, in Unix milliseconds. */
   startedAt: number
   logs: LogStream
-  /** Removes the secrets of the configuration from a text. */
-  redact(text: string): string
+  /** Removes the secrets of the configuration. */
+  redactor: Pick<Redactor, 'text' | 'json'>
   meters: Meters
   storage: {
     store: Store
@@ -220,7 +220,7 @@ export function openServices(options: ServiceOptions): Services {
     environment: { dir, file, env, extensions: loginTools.extensions },
     startedAt: Date.now(),
     logs,
-    redact: redactor.text,
+    redactor,
     meters,
     storage: {
       store,

@@ -207,7 +207,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 function createRun(
   { config, agents, models, recipients, createId }: PlannerDeps,
   body: AgentWork,
-  { hook, mapping, trusted, auth, concurrencyLimit }: Source,
+  { hook, mapping, trusted, auth, keepBody, concurrencyLimit }: Source,
 ): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
@@ -216,7 +216,7 @@ function createRun(
   const spec: RunSpec = {
     message: body.message,
     name: body.name?.trim(),
-    origin: { kind: 'hook', name: hook, mapping, trusted, auth },
+    origin: { kind: 'hook', name: hook, mapping, trusted, auth, ...(!keepBody && { keepContent: false }) },
     model,
     thinking: body.thinking,
     timeoutSeconds: body.timeoutSeconds,

@@ -3,6 +3,7 @@
 export { Alert, countAlerts, labelOf, Labels, listAlerts } from './alerts.ts'
 export { type Cache, createCache, keepLatest } from './cache.ts'
 export { nameOfFile, parseCount, parseJson, parseTime, parseWhole, quoteWord, readBytesOf } from './command-input.ts'
+export { describeStep, formatMs, type RunStep } from './describe-step.ts'
 export { escapeForTerminal, escapeInLine } from './escape-for-terminal.ts'
 export { type EventText, eventMessage } from './event-message.ts'
 export { exactId, exactNumber, type FieldFormat, listAnswers, listFields, valueText } from './fields.ts'

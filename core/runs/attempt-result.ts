@@ -4,7 +4,7 @@ import { createErrorRecord, withTries } from '../agents/retry.ts'
 import { describeError, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { RunResult } from '../store/run-spec.ts'
-import type { NewTranscriptEntry, RunEnd, RunRetry, StoredRun } from '../store/store.ts'
+import type { NewTranscriptEntry, RunEnd, RunRetry, Step, StoredRun } from '../store/store.ts'
 
 /** The result of an attempt that ends its run. */
 export interface AttemptResult {
@@ -13,6 +13,8 @@ export interface AttemptResult {
   /** The messages that the turn adds to the transcript. */
   transcript: readonly NewTranscriptEntry[]
   eventsRendered: boolean
+  /** The steps that are stored with the end of the run. */
+  steps?: readonly Step[] | undefined
   /** Why the run failed, without the details that differ from run to run. */
   cause?: string | undefined
   /** True if the turn held external content. The reply is then derived from external content, too. */

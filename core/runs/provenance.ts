@@ -18,7 +18,7 @@ export function createSender({ subject, runId }: Caller): Sender {
 }
 
 /** The fields of a run's origin that follow from its caller. */
-export type Provenance = Pick<Origin, 'trusted' | 'viaHook' | 'initiators' | 'scopes' | 'depth'>
+export type Provenance = Pick<Origin, 'trusted' | 'keepContent' | 'viaHook' | 'initiators' | 'scopes' | 'depth'>
 
 interface ProvenanceDeps extends ExposureDeps {
   store: Pick<Store, 'getRun' | 'getExposure'>
@@ -39,6 +39,7 @@ export async function resolveProvenance(deps: ProvenanceDeps, { subject, runId }
   return {
     trusted: !viaHook,
     initiators,
+    ...(run?.spec.origin.keepContent === false && { keepContent: false }),
     ...(viaHook && { viaHook }),
     ...(scopes && { scopes }),
     ...(depth > 0 && { depth }),

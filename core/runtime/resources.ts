@@ -33,7 +33,7 @@ async function openTools({ config, services, lifecycle: { stopping } }: BuildCon
       signal: stop.signal,
       state: storage.stateOf(`toolset:${toolset}`),
     }),
-    redact: services.redact,
+    redact: services.redactor.text,
     stopping,
   })
   const close = async (): Promise<void> => {

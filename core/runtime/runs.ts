@@ -7,9 +7,11 @@ import { createInbound, type Receive } from '../delivery/inbound/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
 import { createAttempts } from '../runs/attempt.ts'
 import { createOutcome } from '../runs/outcome.ts'
+import { toStepChange } from '../runs/step-view.ts'
 import { createHeartbeat } from '../schedules/heartbeat.ts'
 import type { CurrentRuntime } from '../services.ts'
 import type { AgentArea } from './agents.ts'
+import { checkCall } from '../tools/check-call.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import type { BuildContext } from './build-context.ts'
 import type { ToolArea } from './tools.ts'
@@ -17,14 +19,19 @@ import type { ToolArea } from './tools.ts'
 export function buildRuns(
   { config, services }: BuildContext,
   { agents, models, recipients }: AgentArea,
-  { policy, invoke }: ToolArea,
+  { registry, policy, ruleOfTwo, invoke }: ToolArea,
 ) {
   const { storage, work, delivery, logs } = services
   const { store, createId } = storage
   const { runs, events, replyStreams } = work
   const { maxAttempts } = config.agents.defaults
   const log = logs.logFor('agents')
-  const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log })
+  const runTurn = createTurn({
+    invoke,
+    tools: (subject) => policy.listed(subject).map(({ tool }) => tool),
+    check: (subject, tool) => checkCall({ registry, policy, ruleOfTwo }, subject, tool),
+    log,
+  })
   const attempts = createAttempts({
     config,
     store,
@@ -34,7 +41,10 @@ export function buildRuns(
     runTurn,
     replyStreams,
     onModelAnswer: runs.resumeProvider,
-    redact: services.redact,
+    redactor: services.redactor,
+    onStep: (run, step) => {
+      if (storage.changes.steps.hasSubscribers()) storage.changes.steps.publish(toStepChange(run, step))
+    },
     log,
   })
   const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })

@@ -17,6 +17,7 @@ import { sessionReads } from './tables/session.ts'
 import { sessionListReads } from './tables/session-list.ts'
 import { spaceReads, spaceWrites } from './tables/space.ts'
 import { stateReads, stateWrites } from './tables/state.ts'
+import { stepReads, stepWrites } from './tables/step.ts'
 import { transcriptReads } from './tables/transcript.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -35,6 +36,7 @@ const writes = {
   ...scheduleWrites,
   ...spaceWrites,
   ...stateWrites,
+  ...stepWrites,
 }
 
 const reads = {
@@ -52,6 +54,7 @@ const reads = {
   ...sessionListReads,
   ...spaceReads,
   ...stateReads,
+  ...stepReads,
   ...transcriptReads,
 }
 

@@ -19,6 +19,8 @@ export interface Origin {
   trusted: boolean
   /** How the sender of the webhook was authenticated: by the hook token, or by a signature. */
   auth?: 'token' | 'signed' | undefined
+  /** False: its steps are stored without what was said in them. */
+  keepContent?: boolean | undefined
   /** True: a webhook run started this run, directly or through other runs. */
   viaHook?: boolean | undefined
   /** The callers that had this run started by a tool. The run may use only the tools that all of them may use. */
@@ -97,8 +99,6 @@ export interface RunResult {
    * provider works again, the attempt may be made as early as `earliestAt`.
    */
   retry?: { since: number; count: number; nextAt: number; earliestAt: number }
-  /** The messages before the attempt failed. The next attempt continues from them and calls no tool twice. */
-  progress?: readonly Json[]
   /** The id of the run that repeats this failed run. */
   retriedAs?: string
 }

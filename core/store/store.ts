@@ -21,9 +21,11 @@ export type * from './tables/run-queue.ts'
 export type * from './tables/schedule.ts'
 export type * from './tables/session.ts'
 export type * from './tables/session-list.ts'
+export type * from './tables/step.ts'
 export type * from './tables/transcript.ts'
 export type { Space, Timestamp } from './transaction.ts'
 export { limitCharacters, readText } from './tables/event.ts'
+export { stepStatuses } from './tables/step.ts'
 export { agentOfKey } from './tables/session-list.ts'
 
 /** The functions of `tables/`, `accept.ts`, `purge.ts` and `live-counts.ts`, without the transaction. */

@@ -30,6 +30,7 @@ const ReadArgs = Type.Object(
 
 const read = defineTool<Static<typeof ReadArgs>>({
   name: 'read',
+  repeatable: true,
   group: 'fs',
   description: 'Reads a text file of the workspace, or some of its lines.',
   args: ReadArgs,
@@ -102,6 +103,7 @@ const ListArgs = Type.Object(
 
 const list = defineTool<Static<typeof ListArgs>>({
   name: 'list',
+  repeatable: true,
   group: 'fs',
   description: 'Lists a folder of the workspace.',
   args: ListArgs,

@@ -21,7 +21,7 @@ export async function tryModel(
   const model = defaults.model
   const finish = <Result>(result: Result) => ({ model, ms: Math.round(performance.now() - start), ...result })
   try {
-    const runTurn = createTurn({ invoke: refuse, tools: () => [], log: silentLog, maxRetries: 0 })
+    const runTurn = createTurn({ invoke: refuse, tools: () => [], check: refuse, log: silentLog, maxRetries: 0 })
     const models = createModels({ config: { providers }, providers: extensions.providers, log: silentLog })
     const { reply } = await runTurn({
       agent: { id: 'main' },
@@ -31,6 +31,8 @@ export async function tryModel(
       history: [],
       sessionKey: 'agent:main:setup',
       runId: 'setup',
+      attempt: 1,
+      record: refuse,
       signal,
     })
     return finish(reply === '' ? { problem: 'Its reply was empty.' } : { reply })
@@ -39,7 +41,7 @@ export async function tryModel(
   }
 }
 
-const refuse = async (): Promise<never> => {
+const refuse = (): never => {
   throw new Error('There are no tools.')
 }
 

@@ -95,6 +95,6 @@ async function executeRun(deps: ActiveRunsDeps, run: StoredRun, stop: AbortContr
     else await deps.onResult(run, ended)
   } catch (error) {
     if (!(error instanceof Stopped)) deps.log.error({ runId: run.id, ...describeError(error) }, 'could not end a run')
-    else if (error.reason === 'stopping') await deps.store.releaseRun(run).catch(() => undefined)
+    else if (error.reason === 'stopping') await deps.store.releaseRun(run, Date.now()).catch(() => undefined)
   }
 }

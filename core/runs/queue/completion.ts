@@ -47,7 +47,7 @@ export function createCompletion(deps: CompletionDeps): Completion {
       const end = await retryUntilStored(() => outcome.resolve(run, result), patience)
       if (await retryUntilStored(() => store.endRun(run, end), patience)) publish(run, end)
     },
-    postpone: (run, retry) => retryUntilStored(() => store.releaseRun(run, retry), patience),
+    postpone: (run, retry) => retryUntilStored(() => store.releaseRun(run, Date.now(), retry), patience),
     cancelQueued: async (id) => {
       const run = await store.getRun(id)
       if (run?.status !== 'queued') return false

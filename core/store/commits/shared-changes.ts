@@ -1,10 +1,11 @@
 // The changes of all gateways on a shared store. Each gateway sends its changes only while another one watches them.
 import { wakeModes } from '../../action.ts'
 import { type Static, type TSchema, Type } from '../../typebox.ts'
-import type { StoreChanges } from './changes.ts'
+import type { StepChange, StoreChanges } from './changes.ts'
 import { createFeed, type Feed } from './feed.ts'
 import type { Replicas, Topic } from '../replicas.ts'
 import type { Store, StoredEvent } from '../store.ts'
+import { stepStatuses } from '../tables/step.ts'
 
 interface SharedDeps {
   store: Pick<Store, 'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery'>
@@ -40,6 +41,23 @@ const EventMessage = Type.Object({
   at: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
 })
 
+const Time = Type.Integer({ minimum: 0, maximum: 8.64e15 })
+const StepMessage = Type.Object({
+  runId: Id,
+  agentId: Type.String(),
+  sessionKey: Type.String(),
+  step: Type.Object({
+    number: Type.Integer(),
+    attempt: Type.Integer(),
+    kind: Type.Enum(['model', 'tool']),
+    status: Type.Enum([...stepStatuses]),
+    startedAt: Time,
+    endedAt: Type.Union([Time, Type.Null()]),
+    detail: Type.Object({}, { additionalProperties: true }),
+    content: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),
+  }),
+})
+
 /** Returns the changes of all gateways, and feeds for those of this gateway. */
 export function shareChanges({ store, replicas }: SharedDeps): { changes: StoreChanges; own: StoreChanges } {
   const share = <Change, Message extends TSchema>(exchange: Exchange<Change, Message>): SharedFeed<Change> =>
@@ -62,14 +80,19 @@ export function shareChanges({ store, replicas }: SharedDeps): { changes: StoreC
       return run && { run, deliveries }
     },
   })
+  const steps = share<StepChange, typeof StepMessage>({
+    topic: { name: 'step', item: StepMessage },
+    toMessage: (change) => change,
+    fromMessage: async (change) => change as StepChange,
+  })
   const outbox = share<Changed<'outbox'>, typeof Id>({
     topic: { name: 'delivery', item: Id },
     toMessage: ({ id }) => id,
     fromMessage: (id) => store.getDelivery(id),
   })
   return {
-    changes: { requests: requests.all, events: events.all, runs: runs.all, outbox: outbox.all },
-    own: { requests: requests.own, events: events.own, runs: runs.own, outbox: outbox.own },
+    changes: { requests: requests.all, events: events.all, runs: runs.all, steps: steps.all, outbox: outbox.all },
+    own: { requests: requests.own, events: events.own, runs: runs.own, steps: steps.own, outbox: outbox.own },
   }
 }
 

@@ -8,12 +8,15 @@ import { useFieldTerms } from './005-field-terms.ts'
 import { deliveryFile } from './006-delivery-file.ts'
 import { eventRequest } from './007-event-request.ts'
 import { retryProvider } from './008-retry-provider.ts'
+import { convertProgress, steps } from './009-steps.ts'
 import type { Dialect } from './dialect.ts'
 import type { Transaction } from '../transaction.ts'
 
 export interface Migration {
   name: string
   statements: (dialect: Dialect) => string[]
+  /** Changes rows where a statement does not suffice. */
+  convert?(tx: Transaction): Promise<void>
 }
 
 /** In order. A released migration never changes; a later one corrects it. */
@@ -26,6 +29,7 @@ export const migrations: readonly Migration[] = [
   { name: '006-delivery-file', statements: deliveryFile },
   { name: '007-event-request', statements: eventRequest },
   { name: '008-retry-provider', statements: retryProvider },
+  { name: '009-steps', statements: steps, convert: convertProgress },
 ]
 
 /** The version of the tables that this program works with. */
@@ -44,14 +48,15 @@ export function assertKnown(version: number, newest: number): void {
 /** Migrates tables of `version` (0: none exist) to the newest one. Runs inside one transaction. */
 export async function migrate(
   tx: Transaction,
-  { version, steps, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect },
+  { version, steps: all, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect },
 ): Promise<void> {
   const { integer, text, table } = dialect
   if (version === 0)
     await tx.run(`CREATE TABLE migration (version ${integer} NOT NULL PRIMARY KEY, name ${text} NOT NULL)${table}`)
-  for (const [index, { name, statements }] of steps.entries()) {
+  for (const [index, { name, statements, convert }] of all.entries()) {
     if (index < version) continue
     for (const statement of statements(dialect)) await tx.run(statement)
+    await convert?.(tx)
     await tx.run('INSERT INTO migration (version, name) VALUES (?, ?)', index + 1, name)
   }
 }

@@ -1,6 +1,7 @@
 // Talks to an agent. In a terminal it reads messages until Ctrl-D; a pipe is one message.
 import { createInterface, type Interface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
+import { describeStep, type RunStep } from 'svc-gateway/kit'
 import { type CommandContext, CommandError, exitCodes } from 'svc-gateway/plugin'
 
 type Context = CommandContext<'control'>
@@ -44,13 +45,21 @@ async function startConversation(
   let runId: string | undefined
   let isCancelling = false
   let hasStreamed = false
-  const connection = await control.connect((_method, params) => {
+  /** The tool calls of the turn, while they run. Other runs have steps, too. */
+  const showStep = (step: RunStep & { runId: string }): void => {
+    if (step.kind !== 'tool' || step.runId !== runId) return
+    const [what = '', time = '', details = ''] = describeStep(step)
+    terminal.notify(`[${[what, time, details].filter(Boolean).join('  ')}]`)
+  }
+  const connection = await control.connect((method, params) => {
+    if (method === 'step') return showStep(params as RunStep & { runId: string })
     const delta = params as Delta
     runId = delta.runId
     if (json || delta.text === '') return
     hasStreamed = true
     terminal.write(delta.text)
   })
+  if (!json) await connection.call('subscribe', { topics: ['step'] })
   return {
     async say(text) {
       isCancelling = hasStreamed = false

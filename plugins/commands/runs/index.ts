@@ -30,11 +30,15 @@ const list = defineCommand({
 
 const show = defineCommand({
   name: 'runs show',
-  description: 'Show a run: its reply, its error and its deliveries.',
+  description: 'Show a run: what it did step by step, its reply, its error and its deliveries.',
   arguments: { id },
+  options: { steps: { description: 'print the arguments, results and texts of its steps, too' } },
   needs: ['control'],
-  json,
-  examples: ['runs show 01a1f8a8-ffca-74fa-bb31-38be33811f90'],
+  json: 'one JSON object, as in the API, with its steps',
+  examples: [
+    'runs show 01a1f8a8-ffca-74fa-bb31-38be33811f90',
+    'runs show 01a1f8a8-ffca-74fa-bb31-38be33811f90 --steps',
+  ],
   run: async (input, context) => (await import('./runs.ts')).showRun(input, context),
 })
 

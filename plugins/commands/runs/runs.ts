@@ -1,12 +1,13 @@
 // Lists, shows, cancels and retries runs of the running gateway.
-import type { CommandContext } from 'svc-gateway/plugin'
+import { describeStep, type RunStep } from 'svc-gateway/kit'
+import type { CommandContext, Terminal } from 'svc-gateway/plugin'
+import { listTimeline, type TimedRun } from './timeline.ts'
 
 type Context = CommandContext<'control'>
 
 /** A run, as in the control API. */
-interface Run {
+interface Run extends TimedRun {
   id: string
-  status: string
   kind: string
   origin: { name: string; mapping?: string }
   agentId: string
@@ -21,7 +22,6 @@ interface Run {
   retriedAs?: string
   error?: { type: string; message: string; detail?: string }
   toolErrors?: readonly { tool: string; message: string }[]
-  deliveries: readonly { channel: string; to: string; status: string; reason?: string }[]
   reply?: string
 }
 
@@ -59,10 +59,16 @@ interface One {
   json?: boolean
 }
 
-export async function showRun({ id, json }: One, { control, terminal }: Context): Promise<void> {
-  const run = await control.get<Run>(`/runs/${encodeURIComponent(id)}`)
-  if (json) return terminal.printJson(run)
-  const { origin, error, usage, deliveries, toolErrors = [], reply } = run
+export async function showRun(
+  { id, steps: isWhole, json }: One & { steps?: boolean | undefined },
+  { control, terminal }: Context,
+): Promise<void> {
+  const path = `/runs/${encodeURIComponent(id)}`
+  const run = await control.get<Run>(path)
+  const steps: RunStep[] = []
+  for await (const step of control.list<RunStep>(`${path}/steps`)) steps.push(step)
+  if (json) return terminal.printJson({ ...run, steps })
+  const { origin, error, usage, toolErrors = [], reply } = run
   terminal.printFields({
     run: run.id,
     status: run.status,
@@ -80,11 +86,29 @@ export async function showRun({ id, json }: One, { control, terminal }: Context)
     'retried as': run.retriedAs,
     error: error && [`${error.type}: ${error.message}`, error.detail].filter(Boolean).join(' '),
     'tool error': toolErrors.map(({ tool, message }) => `${tool}: ${message}`),
-    delivery: deliveries.map(({ channel, to, status, reason }) =>
-      [`${status} to ${to} on ${channel}`, reason].filter(Boolean).join(': '),
-    ),
   })
+  terminal.print('')
+  if (isWhole) printSteps(steps, terminal)
+  else await terminal.printList(listTimeline(run, steps), { noun: 'steps', columns: timeline })
   if (reply !== undefined) terminal.print(`\n${reply}`)
+}
+
+const timeline = {
+  STEP: ([what = '']: readonly string[]) => what,
+  TIME: ([, time = '']: readonly string[]) => time,
+  DETAILS: ([, , details = '']: readonly string[]) => details,
+}
+
+/** Each step with all that is kept of it. */
+function printSteps(steps: readonly RunStep[], terminal: Terminal): void {
+  for (const step of steps) {
+    const [what = '', time = '', details = ''] = describeStep(step)
+    terminal.printRow([String(step.number), what, time, details])
+    for (const [name, value] of Object.entries({ args: step.args, result: step.result, text: step.text }))
+      if (value !== undefined && value !== '')
+        terminal.print(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value, null, 2)}`)
+    terminal.print('')
+  }
 }
 
 export const cancelRun = (input: One, context: Context): Promise<void> =>

@@ -1,4 +1,5 @@
 // The records of the WebSocket: what a filter and a reader need to know of each.
+import { describeStep, type RunStep } from 'svc-gateway/kit'
 
 /** What the records of all topics may have. */
 interface GatewayRecord {
@@ -48,6 +49,17 @@ export interface Facts {
   text: string
 }
 
+/** A step that begins or has ended. Its fields are those of the command `runs show`. */
+function readStep(step: RunStep & { runId: string; sessionKey: string }): Facts {
+  const [what = '', time = '', details = ''] = describeStep(step)
+  return {
+    at: step.endedAt ?? step.startedAt,
+    status: step.status,
+    runs: [step.runId],
+    text: [step.runId, what, time, details].filter(Boolean).join('  '),
+  }
+}
+
 const readers: Readonly<Record<string, (record: GatewayRecord) => Facts>> = {
   request: ({ at, status, hook, runIds = [], ...record }) => {
     const text = [hook, record.id, describeOutcome({ runIds, ...record })].filter(Boolean).join('  ')
@@ -61,6 +73,7 @@ const readers: Readonly<Record<string, (record: GatewayRecord) => Facts>> = {
     runs: [id],
     text: [origin.name, id, sessionKey, error ? `${error.type}: ${error.message}` : (reply ?? '')].join('  '),
   }),
+  step: (record) => readStep(record as unknown as RunStep & { runId: string; sessionKey: string }),
   outbox: ({ status, runId, channel, to, id, reason }) => ({
     status,
     runs: [runId],
