@@ -70,7 +70,7 @@ export const callsOf = (message: Json): readonly Part[] => partsOf(message).filt
 const textOf = (message: Json): string =>
   partsOf(message)
     .filter(({ type }) => type === 'text')
-    .map(({ text }) => String(text))
+    .map(({ text }) => text as string)
     .join('')
 
 /** Calls without a result are left out: providers refuse a conversation that holds one. */

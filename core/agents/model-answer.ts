@@ -52,7 +52,7 @@ interface Reading {
 interface Source {
   stream: AsyncIterable<Part>
   /** The whole step, once the stream has ended. */
-  ended(): GenerateTextStepEndEvent<ToolSet> | undefined
+  ended(): GenerateTextStepEndEvent | undefined
 }
 
 /** Throws if the stream reports an error, or ends before the answer is complete. */

@@ -33,7 +33,7 @@ export interface ToolCalls {
 
 export function createToolCalls({ conversation, attempt, check, call, record }: ToolCallDeps): ToolCalls {
   function begin({ toolName: tool, input }: CallRequest, number: number): RunningCall {
-    const { isRepeatable: _, ...checked } = check(tool)
+    const { isRepeatable: _isRepeatable, ...checked } = check(tool)
     return {
       number,
       attempt,
@@ -107,7 +107,7 @@ interface CallEnd extends Pick<RunningCall, 'status' | 'content'> {
   output: Json
 }
 
-const refusals: readonly ErrorCode[] = ['tool_not_available', 'tool_withheld']
+const refusals: ReadonlySet<ErrorCode> = new Set(['tool_not_available', 'tool_withheld'])
 
 async function attemptCall({ toolName, input, problem }: CallRequest, call: ToolCallDeps['call']): Promise<CallEnd> {
   if (problem !== undefined) return failedCall('failed', problem)
@@ -119,7 +119,7 @@ async function attemptCall({ toolName, input, problem }: CallRequest, call: Tool
     return { status: 'succeeded', detail, content: { result: read }, output }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    const status = refusals.includes(error.code) ? 'refused' : 'failed'
+    const status = refusals.has(error.code) ? 'refused' : 'failed'
     const ended = failedCall(status, describeToolError(error.publicMessage))
     if (error.code !== 'tool_failed' || error.cause === undefined) return ended
     const { reason, cause } = describeThrown(error.cause)

@@ -177,7 +177,7 @@ async function openModel(
 
   return ({ messages, tools, isLast, limits }) =>
     withModelError(async () => {
-      let ended: GenerateTextStepEndEvent<ToolSet> | undefined
+      let ended: GenerateTextStepEndEvent | undefined
       const { stream } = ai.streamText({
         model: watched,
         instructions: input.system,

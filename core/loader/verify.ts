@@ -196,9 +196,13 @@ export function toolFault(tool: Partial<Tool>, compile: boolean): string | undef
     fieldFault('description', 'text', { value: tool.description, compile }) ??
     fieldFault('args', 'settings', { value: tool.args, compile }) ??
     fieldFault('execute', 'function', { value: tool.execute, compile }) ??
+    repeatableFault(tool.repeatable) ??
     effectsFault(tool.effects)
   return fault && `in its tool "${tool.name}", ${fault}`
 }
+
+const repeatableFault = (repeatable: unknown): string | undefined =>
+  repeatable === undefined || typeof repeatable === 'boolean' ? undefined : '`repeatable` must be true or false'
 
 /** A typing error would silently withhold the tool, or allow it. */
 function effectsFault(effects: unknown): string | undefined {

@@ -31,7 +31,7 @@ const maxLiveLength = 500
 /** The arguments of a call are shown while it runs. */
 export function toStepChange(
   { id, agentId, sessionKey }: Pick<StoredRun, 'id' | 'agentId' | 'sessionKey'>,
-  { message: _, content, ...step }: Step,
+  { message: _message, content, ...step }: Step,
 ): StepChange {
   const args = content?.args === undefined ? null : { args: shorten(content.args) }
   const error = step.detail.error?.slice(0, maxLiveLength)

@@ -82,6 +82,16 @@ export function toolsetContract<Config>(
       })
     })
 
+    it.each(calls)('may call $tool $args again, if it says so', async ({ tool: name, args, answer }) => {
+      await withTools(async (tools) => {
+        const tool = toolOf(tools, name)
+        if (tool.repeatable !== true) return expect(tool.repeatable ?? false).toBe(false)
+        await execute(tool, args)
+        const second = await execute(tool, args)
+        if (answer !== undefined) expect(second).toEqual(answer)
+      })
+    })
+
     it.each(refused)('refuses $tool $args', async ({ tool: name, args }) => {
       await withTools(async (tools) => {
         const tool = toolOf(tools, name)

@@ -82,7 +82,7 @@ export function shareChanges({ store, replicas }: SharedDeps): { changes: StoreC
   })
   const steps = share<StepChange, typeof StepMessage>({
     topic: { name: 'step', item: StepMessage },
-    toMessage: (change) => change as Static<typeof StepMessage>,
+    toMessage: (change) => change,
     fromMessage: async (change) => change as StepChange,
   })
   const outbox = share<Changed<'outbox'>, typeof Id>({

@@ -158,12 +158,17 @@ const columns = `
 const listSql = `SELECT ${columns} FROM step WHERE run_id = ? AND number > ? ORDER BY number LIMIT ?`
 const readSql = `SELECT ${columns}, message FROM step WHERE run_id = ? ORDER BY number`
 
-const toListedStep = ({ detail, content, message: _, ...row }: StepRow): ListedStep =>
+const toListedStep = ({ detail, content, message: _message, ...row }: StepRow): ListedStep =>
   ({
     ...row,
     detail: JSON.parse(detail) as Step['detail'],
     content: content === null ? null : (JSON.parse(content) as StepContent),
   }) as ListedStep
+
+const toStep = (row: StepRow): Step => {
+  const { message } = row
+  return { ...toListedStep(row), message: typeof message === 'string' ? (JSON.parse(message) as Json) : null }
+}
 
 /** Lists steps in the order of the run, those after a number. */
 export async function listSteps(
@@ -180,10 +185,7 @@ export async function listSteps(
 /** Reads all steps of a run with their messages, to continue it. */
 export async function readSteps(tx: Transaction, runId: string): Promise<Step[]> {
   const rows = await tx.all<StepRow>(readSql, runId)
-  return rows.map((row) => {
-    const message = row.message == null ? null : (JSON.parse(row.message) as Json)
-    return { ...toListedStep(row), message } as Step
-  })
+  return rows.map(toStep)
 }
 
 /** The most steps that are looked at in one step of the retention. */
