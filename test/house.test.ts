@@ -48,6 +48,7 @@ const floors: Record<string, number> = {
   'outage.ts': 5,
   'tool-failure.ts': 5,
   kit: 4,
+  telemetry: 4,
   plugin: 3,
   'action.ts': 2,
   'typebox.ts': 1,

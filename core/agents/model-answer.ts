@@ -36,6 +36,7 @@ export interface ModelAnswer {
   /** `stop`, `length` if the answer was cut, `tool-calls`, or another term of the model library. */
   finishReason: string
   firstTokenMs: number | undefined
+  responseModel: string | undefined
 }
 
 type Part = TextStreamPart<ToolSet>
@@ -75,6 +76,7 @@ export async function readAnswer(
     message: wellFormed(message ?? createMessage(reading.text)),
     calls: [...reading.calls.values()],
     firstTokenMs: step?.performance.timeToFirstOutputMs,
+    responseModel: step?.response.modelId,
   }
 }
 
@@ -126,6 +128,7 @@ const createAnswer = ({ text, usage }: Reading, finishReason: string): ModelAnsw
   usage,
   finishReason,
   firstTokenMs: undefined,
+  responseModel: undefined,
 })
 
 function cutAnswer(reading: Reading, mark: string): ModelAnswer {

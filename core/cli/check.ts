@@ -51,7 +51,10 @@ async function checkConfig({ config, strict = false }: CheckOptions, print: Prin
     // Reported first, because the sections of rejected extensions are unknown keys.
     for (const problem of extensions.problems) process.stderr.write(`${problem}\n`)
     for (const line of describePlugins(extensions)) print.line(line)
-    const warnings = await findWarnings(await resolveWithWarnings(document, extensions), { extensions })
+    const warnings = await findWarnings(await resolveWithWarnings(document, extensions), {
+      extensions,
+      env: process.env,
+    })
     for (const warning of warnings) print.warning(warning)
     const count = warnings.length
     if (extensions.problems.length > 0) throw new CommandError('A plugin cannot be used; see above.')
