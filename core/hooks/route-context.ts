@@ -107,7 +107,7 @@ function exportRequest(tracer: Tracer, { request, reply }: Exchange): void {
       'http.request.method': method,
       'http.route': route,
       'http.response.status_code': statusCode,
-      'svc_gateway.hook': authContext?.hook,
+      'svc_gateway.hook': authContext?.hook.slice(0, maxNameLength),
     },
     ...(statusCode >= 500 && { error: { type: String(statusCode) } }),
   })

@@ -113,7 +113,8 @@ export function createRunTracing({ tracer, store, config, redact }: TracingDeps)
         return end
       } catch (error) {
         const type = error instanceof Stopped ? error.reason : 'internal_error'
-        ended({ error: { type, message: 'The attempt did not end the run.' } })
+        // Another gateway has the run now, and exports this attempt as interrupted.
+        if (type !== 'lost') ended({ error: { type, message: 'The attempt did not end the run.' } })
         throw error
       }
     },
@@ -146,7 +147,7 @@ export function createRunTracing({ tracer, store, config, redact }: TracingDeps)
       if (!run?.spec.trace) return
       exportSpan(run, {
         name: `send ${channel}`,
-        kind: 'producer',
+        kind: 'client',
         context: namedSpan(run.spec.trace, `${id}/${attempt}`),
         parent: runSpan(run),
         startedAt,

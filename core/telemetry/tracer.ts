@@ -7,7 +7,7 @@ import { isSampled, spanIdOf, type TraceContext, traceIdOf } from './trace-conte
 
 export interface EndedSpan {
   name: string
-  kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer'
+  kind: 'internal' | 'server' | 'client' | 'consumer'
   context: TraceContext
   /** Absent: the span is the first of its trace. */
   parent?: TraceContext | undefined
@@ -95,7 +95,6 @@ function createTracer({ api, idGenerator, tracer }: TracerParts) {
     internal: api.SpanKind.INTERNAL,
     server: api.SpanKind.SERVER,
     client: api.SpanKind.CLIENT,
-    producer: api.SpanKind.PRODUCER,
     consumer: api.SpanKind.CONSUMER,
   }
   const within = (parent: TraceContext | undefined) =>
