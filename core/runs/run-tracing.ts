@@ -114,7 +114,7 @@ export function createRunTracing({ tracer, store, config, redact }: TracingDeps)
       } catch (error) {
         const type = error instanceof Stopped ? error.reason : 'internal_error'
         // Another gateway has the run now, and exports this attempt as interrupted.
-        if (type !== 'lost') ended({ error: { type, message: 'The attempt did not end the run.' } })
+        if (type !== 'lost') ended({ error: { type, message: 'The gateway ended the attempt.' } })
         throw error
       }
     },
@@ -159,7 +159,8 @@ export function createRunTracing({ tracer, store, config, redact }: TracingDeps)
           'svc_gateway.delivery.id': id,
           'svc_gateway.delivery.attempt': attempt,
         },
-        ...(end.status !== 'sent' && { error: { type: end.status, message: end.reason } }),
+        // The reason is the channel's own text.
+        ...(end.status !== 'sent' && { error: { type: end.status } }),
       })
     },
   }
@@ -211,14 +212,15 @@ const providerNames: Readonly<Record<string, string>> = {
   openai: 'openai',
 }
 
+const modelIdOf = (ref: string): string => ref.slice(ref.indexOf('/') + 1)
+
 /** @param ref `<provider>/<model>` */
 function describeModel(ref: string | undefined, { providers }: Pick<Config, 'providers'>): Attributes {
   if (ref === undefined) return {}
-  const slash = ref.indexOf('/')
-  const provider = ref.slice(0, slash)
+  const provider = ref.slice(0, ref.indexOf('/'))
   return {
     'gen_ai.provider.name': providerNames[providers[provider]?.kind ?? ''] ?? provider,
-    'gen_ai.request.model': ref.slice(slash + 1),
+    'gen_ai.request.model': modelIdOf(ref),
   }
 }
 
@@ -226,13 +228,12 @@ type Described = Pick<EndedSpan, 'name' | 'kind' | 'attributes'>
 
 function describeModelStep({ detail }: Extract<Step, { kind: 'model' }>, config: Pick<Config, 'providers'>): Described {
   const { model, usage, finishReason, firstTokenMs, responseModel } = detail
-  const described = describeModel(model, config)
   return {
-    name: `chat ${described['gen_ai.request.model']}`,
+    name: `chat ${modelIdOf(model)}`,
     kind: 'client',
     attributes: {
       'gen_ai.operation.name': 'chat',
-      ...described,
+      ...describeModel(model, config),
       'gen_ai.request.stream': true,
       'gen_ai.response.model': responseModel,
       'gen_ai.response.finish_reasons': finishReason === undefined ? undefined : [finishReason],

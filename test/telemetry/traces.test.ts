@@ -31,6 +31,7 @@ const plugin = `
         await fetch(url, { headers: traceHeaders(url) })
         return 'visited'
       }),
+      tool('delegate', async (_args, { runs }) => (await runs.start({ message: 'Help.' })).runId),
     ],
   }`
 
@@ -410,6 +411,24 @@ describe('a request', () => {
     })
     expect(repeated).toMatchObject({ traceId, parentId: failed.spanId, status: 'unset' })
     expect(find(otlp.spans, 'chat m')).toMatchObject({ status: 'error', attributes: { 'error.type': 'model_failed' } })
+  })
+})
+
+describe('other work', () => {
+  it('that a tool starts belongs to its call, and what no request starts is a trace of its own', async () => {
+    const { model, otlp, dir, config } = await setUp()
+    const gateway = await start(dir, config, { env: variables(otlp) })
+    model.otherwise({ text: 'Done.' })
+    model.script({ tool: 'delegate', args: {} })
+    await post(gateway.url, ['agent', { ...run, deliver: false }, { traceparent, prefer: 'wait=20' }])
+    const ofKind = (kind: string) => otlp.spans.find(({ attributes }) => attributes['svc_gateway.run.kind'] === kind)
+    await expect.poll(() => ofKind('subagent')).toBeDefined()
+    expect(ofKind('subagent')).toMatchObject({ traceId, parentId: find(otlp.spans, 'execute_tool delegate').spanId })
+
+    await post(gateway.url, ['wake', { text: 'Look.' }, { traceparent }])
+    await expect.poll(() => ofKind('heartbeat')).toBeDefined()
+    expect(ofKind('heartbeat')).not.toHaveProperty('parentId')
+    expect(ofKind('heartbeat')?.traceId).not.toBe(traceId)
   })
 })
 

@@ -44,6 +44,7 @@ export async function showRun(id: string, { json, ...options }: OneOptions): Pro
     origin: [origin.name, origin.mapping && `mapping ${origin.mapping}`].filter(Boolean).join(', '),
     agent: run.agentId,
     session: run.sessionKey,
+    trace: run.traceId,
     model: run.model,
     created: run.createdAt,
     started: run.startedAt,
