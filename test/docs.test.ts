@@ -5,10 +5,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
-import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { listCommands, renderPage } from '../.ci/cli-docs.ts'
-import { registerCommands } from '../core/cli/commands.ts'
+import { createParser } from '../core/cli/parser.ts'
+import { listBuiltinCommands } from '../core/cli/program.ts'
 import { reservedPaths } from '../core/config/hooks-path.ts'
 import { createConfigSchema } from '../core/config/schema/schema.ts'
 import { errorTable } from '../core/errors.ts'
@@ -175,8 +175,7 @@ describe('docs/operate.md', () => {
 })
 
 describe('docs/cli.md', () => {
-  const program = new Command()
-  registerCommands(program)
+  const program = createParser(listBuiltinCommands(), '', async () => {})
   // Hidden commands and options are internal.
   const visible = program.createHelp().visibleCommands(program)
   const commands = visible.map((command) => command.name())

@@ -1,6 +1,6 @@
 // Resolves model references to models, and checks whether a request may use them. Providers load when first needed.
 import { readFileSync } from 'node:fs'
-import { parseDuration } from '../config/duration.ts'
+import { parseDuration } from '../kit/duration.ts'
 import { secretValues } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
 import { defaultFirstTokenTimeout, settingsOfProvider } from '../config/schema/extensions.ts'

@@ -8,7 +8,7 @@ import { TransformError } from '../sandbox/transform-error.ts'
 import type { RepeatKey } from '../plugin/plugin.ts'
 import type { NewRefusal, Authentication } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
-import { isSecretName, redactQuery, redacted } from '../config/secret-names.ts'
+import { isSecretName, redactQuery, redacted } from '../kit/secret-names.ts'
 
 export const maxKeyLength = 256
 

@@ -23,7 +23,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { Exchange, RouteContext } from './route-context.ts'
 import { AgentHeaders, MappedReply } from './schemas.ts'
 import { trimSlashes } from '../config/hooks-path.ts'
-import { visibleHeaders } from '../config/secret-names.ts'
+import { visibleHeaders } from '../kit/secret-names.ts'
 
 interface MappedRoutesDeps {
   mappings: Mappings

@@ -17,7 +17,7 @@ import { createPlanner } from './dispatch.ts'
 import { createActionReader } from './mapped-action.ts'
 import { createMapping } from './mapping.ts'
 import { planMapped } from './pipeline.ts'
-import { visibleHeaders } from '../config/secret-names.ts'
+import { visibleHeaders } from '../kit/secret-names.ts'
 import type { SecretUse } from './auth/secret-use.ts'
 
 export interface TrialRequest {

@@ -2,6 +2,9 @@
 // without it.
 export { Alert, countAlerts, labelOf, Labels, listAlerts } from './alerts.ts'
 export { type Cache, createCache, keepLatest } from './cache.ts'
+export { nameOfFile, parseCount, parseJson, parseTime, parseWhole, quoteWord, readBytesOf } from './command-input.ts'
+export { describeStep, formatMs, type RunStep } from './describe-step.ts'
+export { escapeForTerminal, escapeInLine } from './escape-for-terminal.ts'
 export { type EventText, eventMessage } from './event-message.ts'
 export { exactId, exactNumber, type FieldFormat, listAnswers, listFields, valueText } from './fields.ts'
 export { describeRelease, plain, type Release, refName, shortHash } from './git.ts'
@@ -14,4 +17,5 @@ export { createTokenVerifier, type RefusedToken, type SignedToken, type TokenRul
 export { connectError, connectStatusError, type Service } from './connect-error.ts'
 export { readHtml } from './read-html.ts'
 export { resultOfError, resultOfResponse } from './send-result.ts'
+export { isSecretName } from './secret-names.ts'
 export { countOf, fieldsOf, listOf, textOf } from './shapes.ts'

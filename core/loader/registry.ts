@@ -1,17 +1,26 @@
 // Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence;
 // the others start.
 import { firstLineOf } from '../errors.ts'
-import type { Channel, Log, Extension, Preset, Provider, Toolset } from '../plugin/plugin.ts'
-import { createImporter, describeImportError, type ImportedModule, importBuiltins } from './import.ts'
+import type { Channel, Command, Extension, Log, Preset, Provider, Toolset } from '../plugin/plugin.ts'
+import { silentLog } from './extension-log.ts'
+import {
+  createImporter,
+  describeImportError,
+  importBuiltinCommands,
+  type ImportedModule,
+  type Importer,
+  importBuiltins,
+} from './import.ts'
 import { createPackages, type FoundPackages, type NeedsPackages } from './packages.ts'
-import { findFault } from './verify.ts'
+import { findFault, isSameCommand } from './verify.ts'
 
 export interface LoadOptions {
   /** The `plugins` of the configuration: packages, or paths relative to `dir`. */
   plugins: readonly string[]
   /** The configuration directory. */
   dir: string
-  log: Log
+  /** Absent: nothing is logged. */
+  log?: Log
   /** How long the import of a plugin may take, in milliseconds; default 10 000. */
   importLimitMs?: number
 }
@@ -33,32 +42,78 @@ export interface Extensions {
   problems: readonly string[]
   /** The files of the plugins, without those of installed packages. */
   pluginFiles(): string[]
-  /** Call it when the extensions are no longer used. */
+  /** Call it when the extensions are no longer used, or declare them with `using`. */
   close(): void
+  [Symbol.dispose](): void
 }
 
 /** Never rejects because of a plugin. */
-export async function loadExtensions({ plugins, dir, log, importLimitMs = 10_000 }: LoadOptions): Promise<Extensions> {
+export async function loadExtensions({
+  plugins,
+  dir,
+  log = silentLog,
+  importLimitMs = 10_000,
+}: LoadOptions): Promise<Extensions> {
   const importer = plugins.length > 0 ? createImporter(dir) : undefined
-  const theirs = importer
-    ? [...new Set(plugins)].map((entry) => load(entry, importer.importPlugin(entry), importLimitMs))
-    : []
+  const theirs = importPlugins(importer, plugins, importLimitMs)
   const registry = createRegistry()
+  registry.addModule({ source: ownSource, module: await importBuiltinCommands() })
   registry.addModule({ source: ownSource, module: await importBuiltins() })
-  for (const module of await Promise.all(theirs)) registry.addModule(module)
+  for (const module of await theirs) registry.addModule(module)
   log.debug({ plugins: plugins.length, extensions: registry.extensions.sources.size }, 'extensions loaded')
   const packages = createPackages(dir)
+  const close = (): void => {
+    packages.close()
+    importer?.close()
+  }
   return {
     ...registry.extensions,
     findPackages: (needed, settings) =>
       packages.find(needed, { settings, file: registry.files.get(needed as Extension) ?? import.meta.filename }),
     pluginFiles: () => importer?.files() ?? [],
-    close: () => {
-      packages.close()
-      importer?.close()
-    },
+    close,
+    [Symbol.dispose]: close,
   }
 }
+
+/** The commands that are extensions. */
+export interface Commands {
+  /** Where each comes from: `svc-gateway` if it is built in, else the entry of `plugins`. */
+  commands: ReadonlyMap<Command, string>
+  /** One sentence for each plugin or command that was refused. */
+  problems: readonly string[]
+}
+
+/** Loads the built-in commands and those of plugins, and no other extensions. Never rejects because of a plugin. */
+export async function loadCommands({
+  plugins,
+  dir,
+  importLimitMs = 5_000,
+}: Omit<LoadOptions, 'log'>): Promise<Commands> {
+  const registry = createRegistry()
+  registry.addModule({ source: ownSource, module: await importBuiltinCommands() })
+  // Its importer stays open: the code of a command is imported when it runs.
+  const importer = plugins.length > 0 ? createImporter(dir) : undefined
+  for (const { source, module, fault } of await importPlugins(importer, plugins, importLimitMs)) {
+    const exported = [module?.exported]
+      .flat()
+      .filter((one) => (one as Partial<Command> | undefined)?.kind === 'command')
+    registry.addModule({
+      source,
+      ...(module && { module: { ...module, exported } }),
+      ...(fault !== undefined && { fault }),
+    })
+  }
+  const { sources, problems } = registry.extensions
+  return { commands: sources as ReadonlyMap<Command, string>, problems }
+}
+
+const importPlugins = async (
+  importer: Importer | undefined,
+  plugins: readonly string[],
+  limitMs: number,
+): Promise<LoadedModule[]> =>
+  importer ? await Promise.all([...new Set(plugins)].map((one) => load(one, importer.importPlugin(one), limitMs))) : []
 
 /** The source of the built-in extensions. */
 export const ownSource = 'svc-gateway'
@@ -107,6 +162,7 @@ function createRegistry() {
     toolset: new Map<string, Toolset>(),
     provider: new Map<string, Provider>(),
     preset: new Map<string, Preset>(),
+    command: new Map<string, Command>(),
   }
   const sources = new Map<Extension, string>()
   const files = new Map<Extension, string>()
@@ -122,8 +178,7 @@ function createRegistry() {
   }
 
   function duplicateFault(extension: Extension): string | undefined {
-    const names = namesOf(extension)
-    const twin = [...byKind[extension.kind].values()].find((one) => namesOf(one).some((name) => names.includes(name)))
+    const twin = [...byKind[extension.kind].values()].find((one) => clash(one, extension))
     if (twin)
       return `"${sources.get(twin)}" already has one of that name; rename it, or remove one of the two from \`plugins\``
     const tools = toolNames(extension)
@@ -154,6 +209,11 @@ function createRegistry() {
     },
   }
 }
+
+const clash = (one: Extension, other: Extension): boolean =>
+  one.kind === 'command'
+    ? isSameCommand(one.name, other.name)
+    : namesOf(one).some((name) => namesOf(other).includes(name))
 
 const toolNames = (extension: Extension): string[] =>
   extension.kind === 'toolset' ? (extension.tools ?? []).map(({ name }) => name) : []

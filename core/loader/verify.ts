@@ -17,7 +17,28 @@ const needs: Record<Kind, Record<string, Need>> = {
   toolset: { description: 'text' },
   provider: { description: 'text', config: 'settings', models: 'function' },
   preset: { description: 'text', payload: 'schema', mapping: 'object' },
+  command: { description: 'text', run: 'function' },
 }
+
+/** The commands of the gateway itself. */
+export const coreCommands: readonly string[] = [
+  'backup',
+  'check',
+  'complete',
+  'completion',
+  'doctor',
+  'help',
+  'plugin new',
+  'probe-plugins',
+  'restore',
+  'setup',
+  'start',
+  'start-watched',
+  'store migrate',
+  'transform new',
+  'transform test',
+  'trigger',
+]
 
 /** Names that mean something else where an extension's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
@@ -28,9 +49,10 @@ const taken: Record<Kind, { names: readonly string[]; settings: readonly string[
     names: [...actionFields.action.enum, ...Object.keys(HooksSection.properties)],
     settings: Object.keys(Mapping.properties),
   },
+  command: { names: coreCommands, settings: [] },
 }
 
-const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
+const defines = 'defineChannel, defineToolset, defineProvider, definePreset or defineCommand'
 
 /** @returns the fault as the end of a sentence, or nothing if the extension can be used */
 export function findFault(extension: unknown, options: { compile: boolean }): string | undefined {
@@ -56,17 +78,30 @@ function* faultsOf(extension: unknown, compile: boolean): Generator<string | und
   if (kind === 'channel') yield* channelFaults(extension, compile)
   if (kind === 'toolset') yield* toolsetFaults(extension, compile)
   if (kind === 'preset') yield* presetFaults(extension, compile)
+  if (kind === 'command') yield* commandFaults(extension)
   if (kind === 'provider' && extension['listModels'] !== undefined)
     yield fieldFault('listModels', 'function', { value: extension['listModels'], compile })
 }
 
 /** @returns why an extension cannot have this name, as the end of a sentence */
 export function nameFault(kind: Kind, name: unknown): string | undefined {
+  if (kind === 'command') return commandNameFault(name)
   if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(name)) {
     return 'its name must be lower-case letters, digits and dashes, 64 at most, and not begin with a dash'
   }
   return taken[kind].names.includes(name) ? `the name "${name}" is reserved; choose another one` : undefined
 }
+
+function commandNameFault(name: unknown): string | undefined {
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,31}(?: [a-z][a-z0-9-]{0,31})?$/.test(name))
+    return 'its name must be one or two words of lower-case letters, digits and dashes'
+  const other = taken.command.names.find((one) => isSameCommand(one, name))
+  return other && `the gateway itself has the command "${other}"; rename it`
+}
+
+/** `runs` and `runs list` exclude each other, because the first is a command and the other one makes it a group. */
+export const isSameCommand = (one: string, other: string): boolean =>
+  one === other || one.startsWith(`${other} `) || other.startsWith(`${one} `)
 
 function fieldFault(
   field: string,
@@ -155,6 +190,22 @@ function* presetFaults(preset: Fields, compile: boolean): Generator<string | und
   }
   for (const [field, need] of Object.entries(optional))
     if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })
+}
+
+function* commandFaults({ arguments: words = {}, options = {}, examples, needs = [] }: Fields): Generator<string> {
+  for (const [field, values] of Object.entries({ arguments: words, options })) {
+    if (!isObject(values)) yield `\`${field}\` must be an object`
+    for (const [name, value] of Object.entries(values as Fields)) {
+      if (!/^[a-z][A-Za-z0-9]{0,31}$/.test(name) || name === 'help')
+        yield `"${name.slice(0, 80)}" in \`${field}\` must be a name in camel case other than "help"`
+      if (!isObject(value) || !isText(value['description'])) yield `\`${field}.${name}\` has no description`
+    }
+  }
+  if (!Array.isArray(examples) || examples.length === 0 || !examples.every(isText))
+    yield '`examples` must be a list of command lines'
+  const known = ['control', 'configuration']
+  if (!Array.isArray(needs) || needs.some((need) => !known.includes(need as string)))
+    yield `\`needs\` must be a list of ${known.map((need) => `"${need}"`).join(' and ')}`
 }
 
 function* channelFaults(channel: Fields, compile: boolean): Generator<string | undefined> {

@@ -322,6 +322,47 @@ describe('the thinking level', () => {
   )
 })
 
+describe('a turn that calls tools', () => {
+  it('calls a tool when its step is stored, and reads its result when that is stored', async () => {
+    const seen: string[] = []
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      args: Type.Object({}),
+      execute: () => seen.push('called') && 'found',
+    })
+    const { wire, run } = await setUp({ tools: [look] })
+    wire.script({ tool: 'look', args: {} }, { text: 'Done.' })
+    const stores = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let count = 0
+    const turn = run({
+      record: async (steps) => {
+        seen.push(steps.map(({ kind, status }) => `${kind} ${status}`).join(', '))
+        const index = count++
+        asked[index]?.resolve()
+        await stores[index]?.promise
+      },
+    })
+    await asked[0]!.promise
+    expect(seen).toEqual(['model succeeded, tool running'])
+    stores[0]!.resolve()
+    await asked[1]!.promise
+    expect(seen.slice(1)).toEqual(['called', 'tool succeeded'])
+    expect(wire.requests).toHaveLength(1)
+    stores[1]!.resolve()
+    expect((await turn).reply).toBe('Done.')
+    expect(wire.requests).toHaveLength(2)
+  })
+
+  it('ends with the error of a step that cannot be stored, and calls no tool', async () => {
+    const { wire, run } = await setUp({ tools: [{ ...weather, execute: () => expect.fail('it was called') }] })
+    wire.script({ tool: 'get_weather', args: { city: 'Oslo' } })
+    const lost = new Error('lost')
+    await expect(run({ record: () => Promise.reject(lost) })).rejects.toBe(lost)
+  })
+})
+
 describe('a turn', () => {
   it('ends when its signal aborts and a tool ignores it', async () => {
     const stop = new AbortController()

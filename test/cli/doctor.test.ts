@@ -412,6 +412,24 @@ describe('svc-gateway doctor finds', () => {
     expect(severityOf(50 * gib, 100 * gib)).toEqual([])
   })
 
+  const invalidKey = { error: { code: 400, details: [{ reason: 'API_KEY_INVALID' }] } }
+  const noAccess = { error: { message: 'The key has no access.' } }
+
+  it.each([
+    ['a bad request', 'openai-compatible', 400, { error: 'unknown field' }, 'model_list_missing'],
+    ['a bad request', 'google', 400, { error: { code: 400, message: 'Bad page size.' } }, 'model_list_missing'],
+    ['a page of a proxy', 'openai-compatible', 403, '<h1>Forbidden</h1>', 'model_list_missing'],
+    ['a failure', 'openai-compatible', 500, noAccess, 'model_unreachable'],
+    ['an invalid key', 'google', 400, invalidKey, 'model_key_refused'],
+    ['a key without access', 'openai-compatible', 403, noAccess, 'model_key_refused'],
+  ])('a refused key only where the provider says so: %s of %s with %i', async (_what, kind, status, body, id) => {
+    const dir = temporaryFolder()
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const { url } = await serveModels((_, response) => response.writeHead(status).end(text))
+    writeConfig(dir, providerOf(url, { kind, apiKey: 'sk-4f9a81c6' }))
+    expect(idsOf(await examine(dir))).toEqual([id])
+  })
+
   it('a store on a network file system', () => {
     const typeOf = (type: number) => networkTypeOf({ type, freeBytes: 1, totalBytes: 1 }, 'linux')
     expect(typeOf(0x6969)).toBe('NFS')

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { messagesOf, type ModelServer, startModel } from '../doubles/model.ts'
 import { type Document, temporaryFolder } from '../helpers.ts'
 import { ended, get, post, start } from './process.ts'
+import { surviveCrashesInTurns } from './turn-crashes.ts'
 
 /** Each tool writes its name to a file. `hang` and `look` do not end when a file `stay` is there. */
 const plugin = `
@@ -36,7 +37,7 @@ async function setUp() {
     tools: { byOrigin: { hook: { allow: ['group:bench'] } } },
   }
   const calls = () => readFileSync(join(dir, 'calls.txt'), 'utf8').split('\n').filter(Boolean)
-  return { model, dir, config, calls, stay: (on: boolean) => writeFileSync(join(dir, on ? 'stay' : 'gone'), '') }
+  return { model, dir, config, calls }
 }
 
 const run = { message: 'Go.', deliver: false, wakeMode: 'next-heartbeat' }
@@ -131,6 +132,11 @@ describe('a gateway that is killed', () => {
       error: { type: 'interrupted', message: expect.stringContaining('2 times in a row') },
     })
   })
+})
+
+it('makes no completed call again when it is killed at random points of turns', async () => {
+  const { runs } = await surviveCrashesInTurns({ kills: 3 })
+  expect(runs).toBeGreaterThan(0)
 })
 
 describe('a gateway that is stopped', () => {

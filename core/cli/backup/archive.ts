@@ -19,8 +19,8 @@ import { createGunzip, createGzip } from 'node:zlib'
 import { isRecord } from '../../config/walk.ts'
 import { findDamage } from '../../store/sqlite/copy.ts'
 import { listProblems, type Static, Type } from '../../typebox.ts'
-import { CommandError } from '../command-error.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { secureEntries } from './unpacked.ts'
 
 const format = 1

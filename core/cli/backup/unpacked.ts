@@ -1,8 +1,8 @@
 // Checks what an archive has unpacked to before anything reads it: only files and folders, which only the user can use.
 import { chmodSync, lstatSync, readdirSync, unlinkSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { CommandError } from '../command-error.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 
 interface Limits {
   archive: string

@@ -1,7 +1,6 @@
 // Prints what the checks found: grouped for people, or one JSON object per finding.
 import { styleText } from 'node:util'
-import { escapeInLine } from '../escape-for-terminal.ts'
-import { stopAtClosedPipe } from '../inspect/output.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import type { Finding, Outcome } from './finding.ts'
 
 export interface GroupReport {
@@ -10,13 +9,11 @@ export interface GroupReport {
 }
 
 export function printJson(findings: readonly Finding[]): void {
-  stopAtClosedPipe()
   for (const { id, severity, where, ...rest } of findings)
     process.stdout.write(`${JSON.stringify({ id, severity, where, ...rest })}\n`)
 }
 
 export function printReport(groups: readonly GroupReport[], findings: readonly Finding[]): void {
-  stopAtClosedPipe()
   for (const group of groups) {
     const lines = describeGroup(group)
     process.stdout.write(`${[styleText('bold', group.name), ...lines.map((line) => `  ${line}`)].join('\n')}\n\n`)

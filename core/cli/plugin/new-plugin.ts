@@ -4,21 +4,22 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { loadExtensions } from '../../loader/registry.ts'
 import { nameFault } from '../../loader/verify.ts'
 import type { Extension } from '../../plugin/plugin.ts'
-import { CommandError } from '../command-error.ts'
-import { printJson } from '../inspect/output.ts'
-import { quoteWord } from '../quote-word.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { quoteWord } from '../../kit/command-input.ts'
+import { printJson } from '../terminal.ts'
 import { describePackage } from './package-json.ts'
 import { readTemplates } from './templates.ts'
 
 type Kind = Extension['kind']
 
 interface NewOptions {
+  name: string
   kind: Kind
   dir?: string
   json?: boolean
 }
 
-export async function createPlugin(name: string, { kind, dir, json = false }: NewOptions): Promise<void> {
+export async function createPlugin({ name, kind, dir, json = false }: NewOptions): Promise<void> {
   await checkName(kind, name)
   const packageName = `svc-gateway-plugin-${name}`
   const folder = resolve(dir ?? packageName)
@@ -37,7 +38,7 @@ export async function createPlugin(name: string, { kind, dir, json = false }: Ne
 async function checkName(kind: Kind, name: string): Promise<void> {
   const fault = nameFault(kind, name) ?? (/^[a-z]/.test(name) ? undefined : 'its name must begin with a letter')
   if (fault !== undefined) throw new CommandError(`The ${kind} cannot be called "${name}": ${fault}.`)
-  const extensions = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
+  const extensions = await loadExtensions({ plugins: [], dir: process.cwd() })
   extensions.close()
   if ([...extensions.sources.keys()].some((one) => one.kind === kind && namesOf(one).includes(name)))
     throw new CommandError(`The ${kind} cannot be called "${name}": a built-in ${kind} has that name; use another one.`)
@@ -83,5 +84,3 @@ const describeResult = (folder: string, files: readonly string[], { entry, test 
     `Load it: add '${entry}' to \`plugins\` in your gateway.json5; README.md shows its settings.`,
     '',
   ].join('\n')
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

@@ -14,6 +14,7 @@ const imported: Readonly<Record<Extension['kind'], readonly string[]>> = {
   toolset: [],
   preset: [],
   provider: ['@ai-sdk/openai-compatible'],
+  command: [],
 }
 
 export function describePackage({ kind, packageName }: { kind: Extension['kind']; packageName: string }): string {

@@ -6,7 +6,7 @@ import { resolveConfig } from '../../config/resolve.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { isRecord } from '../../config/walk.ts'
 import { findWarnings } from '../../findings.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import type { Changes, SetupContext } from './context.ts'
 
 export interface Draft {

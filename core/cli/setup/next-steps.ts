@@ -1,7 +1,7 @@
 // The commands that follow a setup, ready to copy.
 import { commandLine } from '../../config/file/locate.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { urlOf } from '../control-client.ts'
+import { urlOf } from '../locate-gateway.ts'
 import type { SetupContext } from './context.ts'
 
 export interface NextSteps {

@@ -22,7 +22,11 @@ interface Report {
 }
 
 /** Prints one JSON object, or lines for people. */
-export function printReport(outcome: Outcome, context: SetupContext, { json = false }: { json?: boolean }): void {
+export function printReport(
+  outcome: Outcome,
+  context: SetupContext,
+  { json = false }: { json?: boolean | undefined },
+): void {
   const report = { outcome, context, next: listNextSteps(outcome.draft.config, context) }
   if (json) process.stdout.write(`${JSON.stringify(toJson(report))}\n`)
   else printLines(report)

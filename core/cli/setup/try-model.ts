@@ -5,7 +5,7 @@ import { createTurn } from '../../agents/turn.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Extensions } from '../../loader/registry.ts'
-import { silent } from './context.ts'
+import { silentLog } from '../../loader/extension-log.ts'
 
 export type ModelResult = { model: string; ms: number } & ({ reply: string } | { problem: string })
 
@@ -21,8 +21,8 @@ export async function tryModel(
   const model = defaults.model
   const finish = <Result>(result: Result) => ({ model, ms: Math.round(performance.now() - start), ...result })
   try {
-    const runTurn = createTurn({ invoke: refuse, tools: () => [], check: refuse, log: silent, maxRetries: 0 })
-    const models = createModels({ config: { providers }, providers: extensions.providers, log: silent })
+    const runTurn = createTurn({ invoke: refuse, tools: () => [], check: refuse, log: silentLog, maxRetries: 0 })
+    const models = createModels({ config: { providers }, providers: extensions.providers, log: silentLog })
     const { reply } = await runTurn({
       agent: { id: 'main' },
       model: models.resolve(model, { models: defaults.models }),

@@ -1,5 +1,4 @@
 // Reads the two stores of a migration from the options and the configuration.
-import { homedir } from 'node:os'
 import JSON5 from 'json5'
 import { ConfigError } from '../../config/config-error.ts'
 import { locateConfig } from '../../config/file/locate.ts'
@@ -8,7 +7,7 @@ import { readLocatedConfig } from '../../config/file/read-located.ts'
 import { readStorageUrl, resolveStorageUrl } from '../../config/file/storage-url.ts'
 import type { CopyAddresses } from '../../store/copy/copy-store.ts'
 import { parseStoreUrl, type StoreAddress } from '../../store/store-url.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export interface AddressOptions {
   to: string
@@ -25,8 +24,7 @@ export interface Addresses extends CopyAddresses {
 
 export function readAddresses({ to, from, config }: AddressOptions): Addresses {
   const isNeeded = from === undefined || config !== undefined
-  const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
-  const document = isNeeded || locateConfig(surroundings) !== undefined ? readLocatedConfig(config) : undefined
+  const document = isNeeded || locateConfig({ option: config }) !== undefined ? readLocatedConfig(config) : undefined
   const dir = document?.dir ?? process.cwd()
   const written = parseWritten(to, '--to')
   return {

@@ -1,15 +1,14 @@
 // Prints what a migration would copy, and what it has copied.
 import type { ComparedTable, CopyPreview, CopyResult } from '../../store/copy/copy-store.ts'
-import { printJson, printList } from '../inspect/output.ts'
+import { printJson, printList } from '../terminal.ts'
 import { formatCount } from '../progress.ts'
 
 export async function printPreview(preview: CopyPreview, { json }: { json?: boolean | undefined }): Promise<void> {
   if (json) return printJson({ type: 'preview', ...preview })
-  const columns = [
-    { title: 'TABLE', text: ({ name }: CopyPreview['tables'][number]) => name },
-    { title: 'ROWS', text: ({ rows }: CopyPreview['tables'][number]) => formatCount(rows) },
-  ]
-  await printList(preview.tables, {}, { columns, noun: 'tables' })
+  await printList(preview.tables, {
+    noun: 'tables',
+    columns: { TABLE: ({ name }) => name, ROWS: ({ rows }) => formatCount(rows) },
+  })
   process.stdout.write(`${describeTarget(preview)}\n`)
 }
 
@@ -27,13 +26,15 @@ export async function printResult({ tables, from, to }: CopyResult, { json }: { 
     for (const table of tables) printJson({ type: 'table', ...table })
     return printJson({ type: 'result', from, to, isEqual: tables.every(({ isEqual }) => isEqual) })
   }
-  const columns = [
-    { title: 'TABLE', text: ({ name }: ComparedTable) => name },
-    { title: 'ROWS', text: (table: ComparedTable) => formatCount(table.from.rows) },
-    { title: 'CHECKSUM', text: (table: ComparedTable) => table.from.checksum },
-    { title: 'COPY', text: (table: ComparedTable) => (table.isEqual ? 'equal' : describeDifference(table)) },
-  ]
-  await printList(tables, {}, { columns, noun: 'tables' })
+  await printList(tables, {
+    noun: 'tables',
+    columns: {
+      TABLE: ({ name }) => name,
+      ROWS: (table) => formatCount(table.from.rows),
+      CHECKSUM: (table) => table.from.checksum,
+      COPY: (table) => (table.isEqual ? 'equal' : describeDifference(table)),
+    },
+  })
 }
 
 const describeDifference = ({ to }: ComparedTable): string => `differs: ${countRows(to.rows)}, ${to.checksum}`

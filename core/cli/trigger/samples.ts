@@ -4,7 +4,7 @@ import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
 import type { SampleRequest } from '../../plugin/plugin.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export interface SampleSource {
   hook: string
@@ -23,7 +23,10 @@ export async function findSample(source: SampleSource, wanted: string | true): P
 }
 
 /** One name per line, or the samples as JSON. */
-export async function listSamples(source: SampleSource, { json = false }: { json?: boolean }): Promise<string> {
+export async function listSamples(
+  source: SampleSource,
+  { json = false }: { json?: boolean | undefined },
+): Promise<string> {
   const samples = await readSamples(source)
   return samples.map((sample) => `${json ? JSON.stringify(sample) : sample.name}\n`).join('')
 }
@@ -40,9 +43,7 @@ async function readSamples({ hook, extensions }: SampleSource): Promise<readonly
 }
 
 async function loadBuiltins(): Promise<Extensions> {
-  const extensions = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
+  const extensions = await loadExtensions({ plugins: [], dir: process.cwd() })
   extensions.close()
   return extensions
 }
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,7 +1,6 @@
 // Finds out how the sender of a hook authenticates, and where the hook is: from the configuration and from options.
-import { homedir } from 'node:os'
 import { readConfigFile } from '../../config/file/read.ts'
-import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
+import { locateConfig } from '../../config/file/locate.ts'
 import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
 import { resolveConfig } from '../../config/resolve.ts'
@@ -9,8 +8,8 @@ import type { Config } from '../../config/schema/schema.ts'
 import { type HookAuth, hookSchemes } from '../../config/schema/hook-auth.ts'
 import { presetSection } from '../../config/schema/hooks.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
-import { CommandError } from '../command-error.ts'
-import { addressOf, createMissingConfigError, readUrlVariable } from '../control-client.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { addressOf, createMissingConfigError, readUrl } from '../locate-gateway.ts'
 
 export interface TargetOptions {
   config?: string
@@ -32,9 +31,8 @@ export interface Target {
 /** A gateway elsewhere needs no configuration here, if the options say how its hook authenticates. */
 export function findTarget(hook: string, options: TargetOptions & { local: Local | undefined }): Target {
   const { local } = options
-  const givenUrl = options.url ?? (options.config === undefined ? readUrlVariable() : undefined)
-  if (!local && givenUrl === undefined)
-    throw createMissingConfigError(firstConfigFile({ cwd: process.cwd(), home: homedir() }))
+  const givenUrl = readUrl(options)
+  if (!local && givenUrl === undefined) throw createMissingConfigError()
   const name = normalizeHookName(hook)
   const { hooks, gateway } = local?.config ?? {}
   const base = givenUrl ?? addressOf(gateway as Config['gateway'], local?.file as string)
@@ -59,14 +57,12 @@ export interface Local {
 
 /** @param option the value of `--config` */
 export async function readLocal(option: string | undefined): Promise<Local | undefined> {
-  const file = locateConfig({ option, env: process.env, cwd: process.cwd(), home: homedir() })
+  const file = locateConfig({ option })
   if (file === undefined) return undefined
   const document = readConfigFile(file)
-  const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
+  const extensions = await loadExtensions(document)
   return { config: resolveConfig(document, extensions).config, file, extensions }
 }
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The hook's own `auth`, with the scheme and the secret of the options. Undefined: the hook accepts the hook token. */
 function withOptions(

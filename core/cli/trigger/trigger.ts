@@ -1,10 +1,9 @@
 // The command `trigger`: sends a request to a hook as its sender would, signed if the hook requires it.
 import { signRequest, type OutgoingRequest } from '../../hooks/auth/sign-request.ts'
-import { isInputError } from '../../plugin/errors.ts'
-import { CommandError } from '../command-error.ts'
-import { createUnreachableError } from '../control-client.ts'
-import { escapeForTerminal } from '../escape-for-terminal.ts'
-import { readBytes } from '../inspect/read-input.ts'
+import { CommandError, isInputError } from '../../plugin/errors.ts'
+import { createUnreachableError } from '../locate-gateway.ts'
+import { escapeForTerminal } from '../../kit/escape-for-terminal.ts'
+import { parseHeader, readBytesOf } from '../../kit/command-input.ts'
 import { findSample, listSamples, type SampleSource } from './samples.ts'
 import { findTarget, readLocal, type Target, type TargetOptions } from './target.ts'
 
@@ -20,7 +19,7 @@ interface TriggerOptions extends TargetOptions {
   json?: boolean
 }
 
-export async function trigger(hook: string, options: TriggerOptions): Promise<void> {
+export async function trigger({ hook, ...options }: TriggerOptions & { hook: string }): Promise<void> {
   checkPayloadOptions(options)
   const local = await readLocal(options.config)
   try {
@@ -54,22 +53,16 @@ interface Payload {
 }
 
 async function readPayload({ data, file, sample, header }: TriggerOptions, presets: SampleSource): Promise<Payload> {
-  const own = Object.fromEntries(header.map(splitHeader))
+  const own = Object.fromEntries(header.map(parseHeader))
   const json = { 'content-type': 'application/json' }
   if (sample !== undefined) {
     const { payload, headers } = await findSample(presets, sample)
     return { body: Buffer.from(JSON.stringify(payload)), headers: { ...json, ...headers, ...own } }
   }
   return {
-    body: file === undefined ? Buffer.from(data ?? '') : readBytes('--file', file),
+    body: file === undefined ? Buffer.from(data ?? '') : readBytesOf('--file', file),
     headers: { ...json, ...own },
   }
-}
-
-function splitHeader(line: string): [string, string] {
-  const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(line) ?? []
-  if (name === '') throw new CommandError(`--header "${line}" must have the form "name: value".`)
-  return [name.toLowerCase(), value]
 }
 
 function createRequest(make: () => OutgoingRequest): OutgoingRequest {

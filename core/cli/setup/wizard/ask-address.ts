@@ -4,7 +4,8 @@ import { type GatewayConfig, GatewaySection } from '../../../config/schema/gatew
 import { listProblems, firstProblem } from '../../../typebox.ts'
 import { text } from '@clack/prompts'
 import type { Changes } from '../context.ts'
-import { answerOf, askText, choose } from './prompts.ts'
+import { answerOf, choose } from '../../prompts.ts'
+import { askText } from './ask.ts'
 
 export async function askAddress(): Promise<Changes> {
   const { bind, port } = GatewaySection.properties

@@ -6,7 +6,7 @@ import { hasAnswer } from '../option-answers.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
 import { type ModelResult, tryModel } from '../try-model.ts'
 import { chooseModel } from './choose-model.ts'
-import { choose } from './prompts.ts'
+import { choose } from '../../prompts.ts'
 import type { WizardContext } from './wizard-context.ts'
 
 interface ModelAnswer {

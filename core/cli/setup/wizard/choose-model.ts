@@ -7,7 +7,9 @@ import type { Changes, SetupContext } from '../context.ts'
 import { listModelIds } from '../list-models.ts'
 import { type HostedProvider, hostedProviders, keyVariable, modelChanges } from '../model-sources.ts'
 import { reference } from '../variables.ts'
-import { answerOf, askSecret, askText, type Choice, choose } from './prompts.ts'
+import type { Choice } from '../../../plugin/command.ts'
+import { answerOf, choose } from '../../prompts.ts'
+import { askSecret, askText } from './ask.ts'
 
 type ChooseSource = () => Promise<Changes>
 

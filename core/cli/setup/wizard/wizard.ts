@@ -1,7 +1,7 @@
 // The questions of `setup` in a terminal, in their order, and the summary before the file is written.
 import { confirm, intro, note, outro } from '@clack/prompts'
-import { interrupted } from '../../command-error.ts'
-import { escapeInLine } from '../../escape-for-terminal.ts'
+import { exitCodes } from '../../../plugin/errors.ts'
+import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
 import type { Attempts } from '../attempts.ts'
 import type { Changes, SetupContext } from '../context.ts'
 import { createDraft, type Draft, mergeChanges } from '../draft.ts'
@@ -11,34 +11,30 @@ import { askAddress } from './ask-address.ts'
 import { askChannels } from './ask-channels.ts'
 import { askModel } from './ask-model.ts'
 import { askPresets } from './ask-presets.ts'
-import { answerOf, endedByUser } from './prompts.ts'
+import { onInterrupt } from '../../interrupt.ts'
+import { answerOf, endedByUser } from '../../prompts.ts'
 
 /** Asks for what the answers of the options do not contain. */
 export async function runWizard(answers: Changes, setupContext: SetupContext): Promise<Outcome> {
   // While no question is open, Ctrl-C is a signal.
-  const onInterrupt = (): never => {
+  using _ = onInterrupt(() => {
     process.stderr.write(`\n${endedByUser().message}\n`)
-    process.exit(interrupted)
-  }
-  process.once('SIGINT', onInterrupt)
-  try {
-    const { channels: sections, ...given } = answers as { channels?: Record<string, Changes> }
-    const context = { ...setupContext, given }
-    // Wrong options are reported before the first question. What a channel needs is asked for.
-    await createDraft(given, context)
-    intro('svc-gateway setup')
-    const model = await askModel(context)
-    const channels = await askChannels(sections, context)
-    const presets = await askPresets(context)
-    const address = hasAnswer(given, 'gateway') ? {} : await askAddress()
-    const changes = [channels.changes, presets, address].reduce(mergeChanges, model.changes)
-    const draft = await createDraft(changes, context)
-    const attempts = { ...(model.result && { model: model.result }), channels: channels.results }
-    await confirmSummary({ draft, attempts }, context)
-    return { draft, attempts, isShown: true }
-  } finally {
-    process.off('SIGINT', onInterrupt)
-  }
+    process.exit(exitCodes.interrupted)
+  })
+  const { channels: sections, ...given } = answers as { channels?: Record<string, Changes> }
+  const context = { ...setupContext, given }
+  // Wrong options are reported before the first question. What a channel needs is asked for.
+  await createDraft(given, context)
+  intro('svc-gateway setup')
+  const model = await askModel(context)
+  const channels = await askChannels(sections, context)
+  const presets = await askPresets(context)
+  const address = hasAnswer(given, 'gateway') ? {} : await askAddress()
+  const changes = [channels.changes, presets, address].reduce(mergeChanges, model.changes)
+  const draft = await createDraft(changes, context)
+  const attempts = { ...(model.result && { model: model.result }), channels: channels.results }
+  await confirmSummary({ draft, attempts }, context)
+  return { draft, attempts, isShown: true }
 }
 
 async function confirmSummary(outcome: Outcome, { file }: SetupContext): Promise<void> {
