@@ -11,6 +11,9 @@ export const maxReplyLength = 100_000
 /** The maximum output of one turn, including reasoning and tool arguments, in characters. */
 export const maxOutputLength = 2_000_000
 
+/** A service may answer with any name. */
+const maxModelNameLength = 200
+
 /** How much a turn may still write, in characters. Reading an answer reduces it. */
 export interface OutputLimits {
   reply: number
@@ -76,7 +79,7 @@ export async function readAnswer(
     message: wellFormed(message ?? createMessage(reading.text)),
     calls: [...reading.calls.values()],
     firstTokenMs: step?.performance.timeToFirstOutputMs,
-    responseModel: step?.response.modelId,
+    responseModel: step?.response.modelId.slice(0, maxModelNameLength),
   }
 }
 

@@ -248,19 +248,23 @@ function describeModelStep({ detail }: Extract<Step, { kind: 'model' }>, config:
 
 function describeToolStep({ detail, message }: Extract<Step, { kind: 'tool' }>): Described {
   const { toolCallId } = (message ?? {}) as { toolCallId?: string }
+  // A model may call a tool that does not exist, with any text as its name.
+  const tool = /^\w{1,64}$/.test(detail.tool) ? detail.tool : 'unknown'
   return {
-    name: `execute_tool ${detail.tool}`,
+    name: `execute_tool ${tool}`,
     kind: 'internal',
     attributes: {
       'gen_ai.operation.name': 'execute_tool',
-      'gen_ai.tool.name': detail.tool,
+      'gen_ai.tool.name': tool,
       'gen_ai.tool.type': 'function',
-      'gen_ai.tool.call.id': toolCallId,
+      'gen_ai.tool.call.id': toolCallId?.slice(0, maxIdLength),
       'svc_gateway.tool.verdict': detail.verdict,
       'svc_gateway.tool.result_length': detail.resultLength,
     },
   }
 }
+
+const maxIdLength = 200
 
 /** What failed a call of a tool may quote its arguments. */
 function errorOfStep({ kind, status, detail }: Step, withContent: boolean): EndedSpan['error'] {

@@ -50,7 +50,7 @@ export async function openTracer({ env, version, log }: TracerOptions): Promise<
   try {
     // The SDK takes half a second and 45 MB to load, so only a gateway with traces loads it.
     const [api, { NodeSDK }] = await Promise.all([import('@opentelemetry/api'), import('@opentelemetry/sdk-node')])
-    const report = reportOnce((reason) => log.warn({ reason }, 'traces could not be exported'))
+    const report = reportOnce((reason) => log.warn({ reason }, 'OpenTelemetry reports a problem; traces may be lost'))
     const silent = (): void => {}
     api.diag.setLogger(
       { error: report, warn: report, info: silent, debug: silent, verbose: silent },

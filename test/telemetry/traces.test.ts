@@ -348,7 +348,7 @@ describe('a receiver', () => {
     const env = { ...variables({ url: 'http://127.0.0.1:9' }), OTEL_BSP_EXPORT_TIMEOUT: '200' }
     const gateway = await start(dir, { ...config, gateway: { drainSeconds: 2 } }, { env })
     model.otherwise({ text: 'Done.' })
-    const problems = () => gateway.log.filter((line) => line.includes('traces could not be exported'))
+    const problems = () => gateway.log.filter((line) => line.includes('traces may be lost'))
     await expect
       .poll(async () => {
         const { body } = await post(gateway.url, ['agent', run, { prefer: 'wait=20' }])
