@@ -74,7 +74,7 @@ describe('docs/configure.md', async () => {
 
   it.each(pages)('and other pages name only known keys: %s', (page) => {
     const named = matchesOf(
-      /`((?:gateway|hooks|agents|tools|session|providers|channels|storage|log)\.[\w.<>-]+)`/g,
+      /`((?:gateway|hooks|agents|tools|session|providers|channels|storage|log|telemetry)\.[\w.<>-]+)`/g,
       read(page),
     )
     expect(named.filter((name) => !/\.(?:json5|ts)$/.test(name) && name !== 'tools.invoke' && !isKey(name))).toEqual([])

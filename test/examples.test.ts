@@ -49,6 +49,7 @@ describe('docs/plugins.md', () => {
       'news',
       'parcel',
       'bank',
+      'expensive',
     ])
     expect(extensions.problems).toEqual([])
   })

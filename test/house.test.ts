@@ -47,6 +47,7 @@ const floors: Record<string, number> = {
   'tool-failure.ts': 7,
   kit: 6,
   'reconnect.ts': 5,
+  telemetry: 5,
   'outage.ts': 4,
   plugin: 3,
   'action.ts': 2,

@@ -11,6 +11,9 @@ export const maxReplyLength = 100_000
 /** The maximum output of one turn, including reasoning and tool arguments, in characters. */
 export const maxOutputLength = 2_000_000
 
+/** A service may answer with any name. */
+const maxModelNameLength = 200
+
 /** How much a turn may still write, in characters. Reading an answer reduces it. */
 export interface OutputLimits {
   reply: number
@@ -36,6 +39,7 @@ export interface ModelAnswer {
   /** `stop`, `length` if the answer was cut, `tool-calls`, or another term of the model library. */
   finishReason: string
   firstTokenMs: number | undefined
+  responseModel: string | undefined
 }
 
 type Part = TextStreamPart<ToolSet>
@@ -75,6 +79,7 @@ export async function readAnswer(
     message: wellFormed(message ?? createMessage(reading.text)),
     calls: [...reading.calls.values()],
     firstTokenMs: step?.performance.timeToFirstOutputMs,
+    responseModel: step?.response.modelId.slice(0, maxModelNameLength),
   }
 }
 
@@ -126,6 +131,7 @@ const createAnswer = ({ text, usage }: Reading, finishReason: string): ModelAnsw
   usage,
   finishReason,
   firstTokenMs: undefined,
+  responseModel: undefined,
 })
 
 function cutAnswer(reading: Reading, mark: string): ModelAnswer {

@@ -17,8 +17,8 @@ export interface ToolCallDeps {
   /** Which attempt at the run this is, from 1. */
   attempt: number
   check(tool: string): CallCheck
-  /** Calls a tool. Throws what an HTTP caller would get. */
-  call(tool: string, args: unknown): Promise<Json>
+  /** Calls a tool, as the step of this number. Throws what an HTTP caller would get. */
+  call(tool: string, args: unknown, number: number): Promise<Json>
   record(steps: readonly Step[]): Promise<void>
 }
 
@@ -48,7 +48,9 @@ export function createToolCalls({ conversation, attempt, check, call, record }: 
   }
 
   async function execute(step: RunningCall, request: CallRequest): Promise<void> {
-    const { status, output, ...ended } = await attemptCall(request, call)
+    const { status, output, ...ended } = await attemptCall(request, () =>
+      call(request.toolName, request.input, step.number),
+    )
     await put({
       ...step,
       // A tool that is denied was not offered to the model.
@@ -109,10 +111,10 @@ interface CallEnd extends Pick<RunningCall, 'status' | 'content'> {
 
 const refusals: ReadonlySet<ErrorCode> = new Set(['tool_not_available', 'tool_withheld'])
 
-async function attemptCall({ toolName, input, problem }: CallRequest, call: ToolCallDeps['call']): Promise<CallEnd> {
+async function attemptCall({ problem }: CallRequest, call: () => Promise<Json>): Promise<CallEnd> {
   if (problem !== undefined) return failedCall('failed', problem)
   try {
-    const result = await call(toolName, input)
+    const result = await call()
     const read = limitResult(describeBinaryContent(result))
     const detail = { resultLength: JSON.stringify(result).length }
     const output = { type: typeof read === 'string' ? 'text' : 'json', value: read }

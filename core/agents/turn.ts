@@ -8,6 +8,7 @@ import type { Thinking } from '../action.ts'
 import { untilAborted } from '../deadline.ts'
 import type { Usage } from '../store/run-spec.ts'
 import type { Step } from '../store/store.ts'
+import { toHeaders, type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
 import type { CallCheck } from '../tools/check-call.ts'
 import type { Invoke } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
@@ -44,6 +45,8 @@ export interface TurnInput {
   record(steps: readonly Step[], count: number): Promise<void>
   /** Called when a call of the model begins. */
   onModelStep?: ((step: Step) => void) | undefined
+  /** The span of a step, if the run is traced. */
+  traceOfStep?: ((number: number) => TraceContext | undefined) | undefined
   /** Observes the calls of the model. */
   modelCalls?: ModelCallObserver | undefined
   /** Ends the turn. It then rejects with the signal's reason immediately. */
@@ -113,7 +116,8 @@ async function takeTurn(deps: Required<TurnDeps>, input: TurnInput, signal: Abor
     const messages = [...input.history, opening, ...conversation.messages()]
     const started = startModelStep(input, conversation.count() + 1)
     input.onModelStep?.(started)
-    const answer = await callModel({ messages, tools: deps.tools(calls.subject()), isLast, limits })
+    const trace = input.traceOfStep?.(started.number)
+    const answer = await callModel({ messages, tools: deps.tools(calls.subject()), isLast, limits, trace })
     const step = endModelStep(started, answer)
     if (isLast || answer.calls.length === 0) {
       conversation.put(step)
@@ -145,6 +149,8 @@ interface ModelCall {
   /** True: the answer must be the reply, so tools are off. */
   isLast: boolean
   limits: OutputLimits
+  /** The span of the call, which the model's service may continue. */
+  trace: TraceContext | undefined
 }
 
 type CallModel = (call: ModelCall) => Promise<ModelAnswer>
@@ -175,7 +181,7 @@ async function openModel(
   })
   const reasoning = resolveReasoning(input.thinking, input.model)
 
-  return ({ messages, tools, isLast, limits }) =>
+  return ({ messages, tools, isLast, limits, trace }) =>
     withModelError(async () => {
       let ended: GenerateTextStepEndEvent | undefined
       const { stream } = ai.streamText({
@@ -185,6 +191,7 @@ async function openModel(
         tools: declareTools(ai, tools),
         ...(isLast && { toolChoice: 'none' as const }),
         ...(reasoning && { reasoning }),
+        ...(trace && { headers: toHeaders(trace) }),
         maxRetries,
         abortSignal: signal,
         // Errors are read from the stream; the default handler would print them as well.
@@ -192,7 +199,10 @@ async function openModel(
         onStepEnd: (step) => {
           ended = step
           for (const warning of step.warnings ?? [])
-            log.debug({ runId: input.runId, model: input.model.ref, warning }, 'the provider reported a warning')
+            log.debug(
+              { runId: input.runId, ...(trace && { traceId: traceIdOf(trace) }), model: input.model.ref, warning },
+              'the provider reported a warning',
+            )
         },
       })
       return await readAnswer({ stream, ended: () => ended }, limits, input.onDelta)
@@ -226,12 +236,18 @@ const startModelStep = ({ attempt, model }: TurnInput, number: number): ModelCal
 })
 
 const endModelStep = (step: ModelCallStep, answer: ModelAnswer): ModelCallStep => {
-  const { text, message, usage, finishReason, firstTokenMs } = answer
+  const { text, message, usage, finishReason, firstTokenMs, responseModel } = answer
   return {
     ...step,
     status: 'succeeded',
     endedAt: Date.now(),
-    detail: { ...step.detail, usage, finishReason, firstTokenMs: firstTokenMs && Math.round(firstTokenMs) },
+    detail: {
+      ...step.detail,
+      usage,
+      finishReason,
+      firstTokenMs: firstTokenMs && Math.round(firstTokenMs),
+      responseModel,
+    },
     content: { text },
     message,
   }
@@ -256,9 +272,11 @@ function createCalls({ invoke, check }: TurnDeps, { input, conversation, signal 
     conversation,
     attempt: input.attempt,
     check: (tool) => check(subject, tool),
-    call: async (tool, args) => {
+    call: async (tool, args, number) => {
       try {
-        return await invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal, onExternalContent })
+        const trace = input.traceOfStep?.(number)
+        const { runId } = input
+        return await invoke({ tool, args: wellFormed(args), subject, runId, trace, signal, onExternalContent })
       } catch (error) {
         if (error instanceof GatewayError && error.code === 'tool_failed') input.onToolError?.(tool, error.cause)
         throw error

@@ -140,6 +140,7 @@ const Step = Type.Object({
     Type.Integer({ description: 'Milliseconds from the start of the call to the first part of the answer.' }),
   ),
   finishReason: Type.Optional(Type.String()),
+  responseModel: Type.Optional(Type.String({ description: 'The model that answered, as its service names it.' })),
   usage: Type.Optional(Type.Object(tokenCounts)),
   text: Type.Optional(Type.String({ description: 'What the model wrote.' })),
   tool: Type.Optional(Type.String()),
@@ -168,6 +169,7 @@ const Step = Type.Object({
 /** The schema of a run. */
 export const Run = Type.Object({
   id: Type.String(),
+  traceId: Type.Optional(Type.String({ description: 'The id of its trace, if traces were on when it was accepted.' })),
   kind: Type.Enum([...runKinds], { description: 'What started the run.' }),
   agentId: Type.String(),
   sessionKey: Type.String(),

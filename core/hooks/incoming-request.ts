@@ -43,7 +43,8 @@ export function readIncomingRequest(
   const { hook, keepBody } = authContext
   const { client, headers, query, authentication } = senderOf(request, authContext)
   const idempotency = ids && idempotencyOf(request, hook, ids)
-  return { hook, client, headers, query, authentication, rawBody: request.text, keepBody, idempotency }
+  const { text: rawBody, trace } = request
+  return { hook, client, headers, query, authentication, rawBody, keepBody, idempotency, trace }
 }
 
 /** The record of a rejected request, with as much of its body as was read. */

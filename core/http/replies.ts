@@ -40,6 +40,7 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
 
 export interface FailedRequest {
   reqId: string
+  traceId?: string
   method?: string
   /** Without the query, which may contain a token. */
   path?: string

@@ -12,7 +12,7 @@ import {
   type Importer,
   importBuiltins,
 } from './import.ts'
-import { createPackages, type FoundPackages } from './packages.ts'
+import { createPackages, type FoundPackages, type NeedsPackages } from './packages.ts'
 import { findFault, isSameCommand } from './verify.ts'
 
 export interface LoadOptions {
@@ -35,8 +35,11 @@ export interface Extensions {
   schemes: ReadonlyMap<string, Scheme>
   /** Where each extension comes from: `svc-gateway` if it is built in, else the entry of `plugins`. */
   sources: ReadonlyMap<Extension, string>
-  /** Finds the npm packages that an account of a channel needs, or the job or the setup of a preset. */
-  findPackages(extension: Channel<never> | Preset<never, never>, settings: Record<string, unknown>): FoundPackages
+  /**
+   * Finds the npm packages that an account of a channel needs, the job or the setup of a preset, or a part of the
+   * gateway.
+   */
+  findPackages(needed: NeedsPackages, settings: Record<string, unknown>): FoundPackages
   /** One sentence for each refused extension: which one, from where, why, and what to do. */
   problems: readonly string[]
   /** The files of the plugins, without those of installed packages. */
@@ -67,8 +70,8 @@ export async function loadExtensions({
   }
   return {
     ...registry.extensions,
-    findPackages: (extension, settings) =>
-      packages.find(extension, { settings, file: registry.files.get(extension) ?? import.meta.filename }),
+    findPackages: (needed, settings) =>
+      packages.find(needed, { settings, file: registry.files.get(needed as Extension) ?? import.meta.filename }),
     pluginFiles: () => importer?.files() ?? [],
     close,
     [Symbol.dispose]: close,

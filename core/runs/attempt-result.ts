@@ -5,6 +5,7 @@ import { describeError, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { RunResult } from '../store/run-spec.ts'
 import type { NewTranscriptEntry, RunEnd, RunRetry, Step, StoredRun } from '../store/store.ts'
+import { identifyRun } from './run-log.ts'
 
 /** The result of an attempt that ends its run. */
 export interface AttemptResult {
@@ -64,7 +65,7 @@ export function resolveErrorResult(error: unknown, { run, timeoutSeconds, log }:
     throw error
   }
   if (!(error instanceof GatewayError)) {
-    log.error({ runId: run.id, ...describeError(error) }, 'run failed inside the gateway')
+    log.error({ ...identifyRun(run), ...describeError(error) }, 'run failed inside the gateway')
     const message = 'The run failed inside the gateway. See its log.'
     return createErrorResult('failed', { type: 'internal_error', message })
   }

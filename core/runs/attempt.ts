@@ -15,9 +15,10 @@ import type { Log } from '../plugin/plugin.ts'
 import { countSuspicious } from '../sessions/external-content.ts'
 import type { RunResult } from '../store/run-spec.ts'
 import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
+import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { Policy } from '../tools/policy.ts'
 import { type AttemptResult, type AttemptRetry, resolveErrorResult, Stopped } from './attempt-result.ts'
-import { logRetry } from './run-log.ts'
+import { identifyRun, logRetry } from './run-log.ts'
 import { createStepRecorder, type StepRecorder } from './step-recorder.ts'
 import { createToolErrors, type ToolErrors } from './tool-errors.ts'
 import { readTurnContext, recordPrivatePrompt, recordPrivateRead, type TurnContext } from './turn-context.ts'
@@ -44,6 +45,8 @@ interface AttemptDeps {
   redactor: Pick<Redactor, 'text' | 'json'>
   /** Called when a step of a run begins or ends. */
   onStep(run: StoredRun, step: Step): void
+  /** The span of a step, if the run is traced. Absent: traces are off. */
+  traceOfStep?: ((run: StoredRun, number: number) => TraceContext | undefined) | undefined
   log: Log
 }
 
@@ -165,6 +168,7 @@ async function executeTurn(
       },
     },
     attempt: run.attempts.length + 1,
+    traceOfStep: deps.traceOfStep && ((number) => deps.traceOfStep?.(run, number)),
     steps,
     record: recorder.record,
     onModelStep: recorder.begin,
@@ -196,9 +200,10 @@ function createTurnResult(plan: TurnPlan, turn: TurnResult, events: readonly Sto
   }
 }
 
-function logSuspiciousPhrases(log: Log, { id: runId, spec }: StoredRun, events: readonly StoredEvent[]): void {
+function logSuspiciousPhrases(log: Log, run: StoredRun, events: readonly StoredEvent[]): void {
+  const { spec } = run
   const untrusted = events.filter(({ trusted }) => !trusted).map(({ text }) => text)
   if (!spec.origin.trusted) untrusted.push(spec.message)
   const count = untrusted.reduce((sum, text) => sum + countSuspicious(text), 0)
-  if (count > 0) log.warn({ runId, count }, 'suspicious phrases in outside text')
+  if (count > 0) log.warn({ ...identifyRun(run), count }, 'suspicious phrases in outside text')
 }

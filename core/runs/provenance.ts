@@ -9,7 +9,7 @@ import type { Subject } from '../tools/subject.ts'
 import { isExternalSession, type ExposureDeps } from '../agents/exposure.ts'
 
 /** The caller of a tool. */
-export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'onExternalContent'>
+export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'trace' | 'onExternalContent'>
 
 /** The sender of messages that the caller has a tool send. Only clients over HTTP name a channel in headers. */
 export function createSender({ subject, runId }: Caller): Sender {

@@ -1,9 +1,11 @@
 // Converts a stored run into the form that the API returns.
 import type { Origin, RunResult, Usage } from '../store/run-spec.ts'
 import type { ListedRun, DeliveryStatus, RunStatus, StoredDelivery, StoredRun } from '../store/store.ts'
+import { traceIdOf } from '../telemetry/trace-context.ts'
 
 export interface RunView {
   id: string
+  traceId?: string | undefined
   kind: StoredRun['kind']
   agentId: string
   sessionKey: string
@@ -35,6 +37,7 @@ export function viewRun(run: Omit<ListedRun, 'seq'>, deliveries: readonly Omit<S
   const { id, kind, agentId, sessionKey, status, spec, result } = run
   return {
     id,
+    ...(spec.trace && { traceId: traceIdOf(spec.trace) }),
     kind,
     agentId,
     sessionKey,

@@ -39,7 +39,7 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const throttle = services.http.throttles.hooks
   const pipeline = createPipeline({ mappings, dispatch, createId, record: requestLog.record })
   const routes = { hooks, publicUrl, throttle, agentBody, mappings, dispatch, requestLog, runs, createId, log }
-  registerHooks(app, { ...routes, pipeline, notifyJob: jobs.notify })
+  registerHooks(app, { ...routes, pipeline, notifyJob: jobs.notify, tracer: services.tracer })
   const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo })
   const { keepBody } = hooks
   const replay = createReplay({ dispatch, agentBody, mappings, keepBody, pipeline, preview })

@@ -5,7 +5,7 @@ import { maxAttachmentBytes } from '../delivery/inbound/downloads.ts'
 import { createChatCommands } from '../delivery/inbound/chat-commands.ts'
 import { createInbound, type Receive } from '../delivery/inbound/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
-import { createAttempts } from '../runs/attempt.ts'
+import { type Attempt, createAttempts } from '../runs/attempt.ts'
 import { createOutcome } from '../runs/outcome.ts'
 import { toStepChange } from '../runs/step-view.ts'
 import { createHeartbeat } from '../schedules/heartbeat.ts'
@@ -23,7 +23,7 @@ export function buildRuns(
 ) {
   const { storage, work, delivery, logs } = services
   const { store, createId } = storage
-  const { runs, events, replyStreams } = work
+  const { runs, events, replyStreams, tracing } = work
   const { maxAttempts } = config.agents.defaults
   const log = logs.logFor('agents')
   const runTurn = createTurn({
@@ -42,14 +42,17 @@ export function buildRuns(
     replyStreams,
     onModelAnswer: runs.resumeProvider,
     redactor: services.redactor,
+    traceOfStep: tracing?.traceOfStep,
     onStep: (run, step) => {
+      tracing?.step(run, step)
       if (storage.changes.steps.hasSubscribers()) storage.changes.steps.publish(toStepChange(run, step))
     },
     log,
   })
   const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })
+  const attempt: Attempt = (run, stop) => typing.during(run, () => attempts.run(run, stop))
   const current: Omit<CurrentRuntime, 'config' | 'acceptPayload'> = {
-    attempt: (run, stop) => typing.during(run, () => attempts.run(run, stop)),
+    attempt: tracing ? (run, stop) => tracing.attempt(run, () => attempt(run, stop)) : attempt,
     outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
     receive: buildInbound({ config, services }, agents),
     mainSession: agents.default.mainSession,

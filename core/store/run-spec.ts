@@ -1,6 +1,7 @@
 // The task of a run and its result, as they are stored.
 import type { ActionOverrides, WakeMode } from '../action.ts'
 import type { Json } from '../plugin/plugin.ts'
+import type { TraceContext } from '../telemetry/trace-context.ts'
 
 export const runStatuses = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -55,6 +56,12 @@ export interface Recipient extends Pick<ActionOverrides, 'to' | 'accountId' | 't
 /** Fields of an action that are not stored in the spec: they choose the session, the agent or the recipient. */
 type FieldsElsewhere = 'action' | 'text' | 'agentId' | 'sessionKey' | 'idempotencyKey' | 'deliver' | keyof Recipient
 
+/** The trace of a run, and the span that the run belongs to, such as that of its webhook request. */
+export interface RunTrace extends TraceContext {
+  /** True: the run is the first of the trace, and belongs to no span. */
+  isFirst?: boolean | undefined
+}
+
 export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   message: string
   origin: Origin
@@ -67,6 +74,8 @@ export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   summarySession?: string | undefined
   /** The id of the failed run that this run repeats. */
   retryOf?: string | undefined
+  /** Present if traces were on when the run was accepted. */
+  trace?: RunTrace | undefined
 }
 
 export interface Usage {

@@ -61,7 +61,10 @@ async function examine(read: () => ConfigDocument): Promise<Examined> {
     const document = read()
     using extensions = await loadExtensions(document)
     about = { plugins: describePlugins(extensions), refused: extensions.problems }
-    const warnings = await findWarnings(await resolveWithWarnings(document, extensions), { extensions })
+    const warnings = await findWarnings(await resolveWithWarnings(document, extensions), {
+      extensions,
+      env: process.env,
+    })
     return { ...about, warnings }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

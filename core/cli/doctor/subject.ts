@@ -86,7 +86,7 @@ async function checkDocument(document: ConfigDocument): Promise<ConfigReport> {
   const report = { file, pluginProblems: extensions.problems, close: () => extensions.close() }
   try {
     const resolved = await resolveWithWarnings(document, extensions)
-    const warnings = await findWarnings(resolved, { extensions })
+    const warnings = await findWarnings(resolved, { extensions, env: process.env })
     return { ...report, warnings, ready: { document, resolved, extensions } }
   } catch (error) {
     if (error instanceof ConfigError) return { ...report, errors: error.problems, warnings: error.warnings }

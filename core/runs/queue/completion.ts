@@ -26,6 +26,8 @@ interface CompletionDeps {
   outcome: Outcome
   waiters: Waiters
   onDeliveries: () => void
+  /** Called when the end of a run is stored. */
+  onEnd?: ((run: StoredRun, end: RunEnd) => void) | undefined
   isClosing: () => boolean
   retryMs: number
   log: Log
@@ -37,6 +39,7 @@ export function createCompletion(deps: CompletionDeps): Completion {
 
   const publish = (run: StoredRun, end: RunEnd): void => {
     logRunEnd(log, run, end)
+    deps.onEnd?.(run, end)
     events.announce(end.events)
     if (end.alert || end.deliveries.some((delivery) => delivery.status === 'pending')) onDeliveries()
     waiters.notify({ ...run, status: end.status, result: end.result, endedAt: end.at })

@@ -22,6 +22,8 @@ export interface ModelStep {
   /** From the start of the call to the first part of the answer, in milliseconds. */
   firstTokenMs?: number | undefined
   finishReason?: string | undefined
+  /** The model that answered, as its service names it. */
+  responseModel?: string | undefined
   usage?: Omit<Usage, 'steps'> | undefined
   error?: string | undefined
 }

@@ -12,6 +12,7 @@ interface Run extends TimedRun {
   origin: { name: string; mapping?: string }
   agentId: string
   sessionKey: string
+  traceId?: string
   model?: string
   createdAt: string
   startedAt?: string
@@ -76,6 +77,7 @@ export async function showRun(
     origin: [origin.name, origin.mapping && `mapping ${origin.mapping}`].filter(Boolean).join(', '),
     agent: run.agentId,
     session: run.sessionKey,
+    trace: run.traceId,
     model: run.model,
     created: run.createdAt,
     started: run.startedAt,

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client'
-import type { Log } from 'svc-gateway/plugin'
+import type { Log, ToolContext } from 'svc-gateway/plugin'
 import { createHttpTransport } from './http.ts'
 import { connectMs, listMs, maxToolLength, maxTools, refreshPauseMs } from './limits.ts'
 import type { ServerSettings } from './settings.ts'
@@ -15,7 +15,10 @@ type Sdk = typeof import('@modelcontextprotocol/client')
 export type Listed = Readonly<Record<string, unknown>>
 
 /** Calls a tool by its name on the server. Rejects with a ProtocolError if the server refuses the call. */
-export type CallTool = (tool: Listed, args: Record<string, unknown>, signal: AbortSignal) => Promise<CallToolResult>
+export type CallTool = (tool: Listed, args: Record<string, unknown>, context: CallContext) => Promise<CallToolResult>
+
+/** The context of a call: the signal that ends it, and its trace. */
+export type CallContext = Pick<ToolContext, 'signal' | 'traceHeaders'>
 
 export interface SessionDeps {
   sdk: Sdk
@@ -152,11 +155,13 @@ function bounded(tool: unknown): Listed {
 const noLimitMs = 2 ** 31 - 1
 
 function createCall(client: Client, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () => void }): CallTool {
-  return async (tool, args, signal) => {
+  return async (tool, args, { signal, traceHeaders }) => {
     try {
+      const trace = traceHeaders()
       const toolDefinition = { name: tool['name'] as string, inputSchema: tool['inputSchema'] as { type: 'object' } }
       return await client.callTool(
-        { name: toolDefinition.name, arguments: args },
+        // MCP has the trace in the message, so that a program gets it, too.
+        { name: toolDefinition.name, arguments: args, ...(trace && { _meta: trace }) },
         { signal, timeout: noLimitMs, toolDefinition },
       )
     } catch (error) {

@@ -48,7 +48,7 @@ function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
       ` (from the MCP server "${cleanText(server, longestName)}")`,
     args: plainSchema(inputSchema),
     repeatable: isRepeatable(annotations),
-    execute: (args, { signal }) => resultOf(call(listed, args, signal)),
+    execute: (args, context) => resultOf(call(listed, args, context)),
   })
 }
 

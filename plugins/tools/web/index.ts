@@ -56,9 +56,9 @@ export default defineToolset<Static<typeof Config>>({
       args: Args,
       // A URL can carry data to any host. A listed host may return private data.
       effects: ({ url }) => (isAllowed(readUrl(url.trim()), allowHosts) ? ['reads-private'] : ['sends']),
-      async execute({ url, maxCharacters = 20_000 }, { signal }) {
+      async execute({ url, maxCharacters = 20_000 }, { signal, traceHeaders }) {
         addresses ??= createAddresses()
-        const limits = { maxBytes, maxRedirects: 5, addresses, allowHosts }
+        const limits = { maxBytes, maxRedirects: 5, addresses, allowHosts, traceHeaders }
         const reason = () => new InputError(`url did not answer within ${timeoutSeconds} seconds.`)
         const page = await withDeadline({ ms: timeoutSeconds * 1000, signals: [signal], reason }, (limited) =>
           download(url.trim(), { ...limits, signal: limited }),
