@@ -37,10 +37,20 @@ interface Crashes {
   /** The gateways share a database. Absent: one gateway with a store of its own. */
   databaseUrl?: string
   gateways?: number
+  /** How often a run may be interrupted in a row before its first step. */
+  maxAttempts?: number
+  /** How long a gateway lives: at least this, and up to 600 ms longer. */
+  lifeMs?: number
 }
 
 /** @returns how many runs succeeded, how many calls were interrupted, and how often an attempt was interrupted */
-export async function surviveCrashesInTurns({ kills, databaseUrl, gateways = 1 }: Crashes) {
+export async function surviveCrashesInTurns({
+  kills,
+  databaseUrl,
+  gateways = 1,
+  maxAttempts = 2,
+  lifeMs = 200,
+}: Crashes) {
   const random = createRandom(chooseSeed())
   // A run of a killed gateway waits for its lease, so more of them must be under way.
   const sessions = gateways === 1 ? 4 : 24
@@ -49,7 +59,7 @@ export async function surviveCrashesInTurns({ kills, databaseUrl, gateways = 1 }
   model.otherwise((request) => progress.answer(request))
   writeFileSync(join(dir, 'marks.txt'), '')
   const files = Array.from({ length: gateways }, (_, index) =>
-    writeGateway(join(dir, String(index)), dir, { model, databaseUrl }),
+    writeGateway(join(dir, String(index)), dir, { model, databaseUrl, maxAttempts }),
   )
   const running = await Promise.all(files.map((file) => spawnGateway(file)))
   onTestFinished(async () => void (await Promise.all(running.map((gateway) => gateway.end('SIGKILL')))))
@@ -60,7 +70,7 @@ export async function surviveCrashesInTurns({ kills, databaseUrl, gateways = 1 }
   const posting = Array.from({ length: sessions }, (_, session) => postUntil(stop.signal, { session, url, runIds }))
   for (let kill = 0; kill < kills; kill++) {
     const index = kill % gateways
-    await delay(200 + random() * 600)
+    await delay(lifeMs + random() * 600)
     await running[index]?.end('SIGKILL')
     running[index] = await spawnGateway(files[index] as string)
   }
@@ -90,14 +100,14 @@ const stepsOf = async (url: string, runId: string): Promise<{ kind: string; stat
 function writeGateway(
   own: string,
   dir: string,
-  { model, databaseUrl }: { model: ModelServer; databaseUrl?: string | undefined },
+  { model, databaseUrl, maxAttempts }: { model: ModelServer; databaseUrl?: string | undefined; maxAttempts: number },
 ): string {
   mkdirSync(own)
   writeFileSync(join(dir, 'bench.mjs'), plugin)
   const changes: Document = {
     providers: model.providers,
     plugins: [join(dir, 'bench.mjs')],
-    agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, maxConcurrent: 48 } },
+    agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, maxConcurrent: 48, maxAttempts } },
     tools: { byOrigin: { hook: { allow: ['mark'] } } },
     channels: { console: { file: join(dir, 'console.jsonl'), defaultTo: 'console' } },
     hooks: { allowRequestSessionKey: true },
