@@ -4,7 +4,6 @@ import type { Json } from '../plugin/plugin.ts'
 import type { ModelStep } from '../store/store.ts'
 import { wellFormed } from '../well-formed.ts'
 import { BrokenStreamError } from './model-error.ts'
-import { describeToolError } from './tool-error-text.ts'
 
 /** The maximum length of a reply, in characters. A longer reply is cut, with a mark, and the request is aborted. */
 export const maxReplyLength = 100_000
@@ -161,4 +160,18 @@ function toUsage(usage: Extract<Part, { type: 'finish-step' }>['usage']): ModelA
     reasoningTokens: usage.outputTokenDetails.reasoningTokens ?? 0,
     totalTokens: usage.totalTokens ?? inputTokens + outputTokens,
   }
+}
+
+const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
+  [/^AI_NoSuchToolError\b/, 'There is no tool with this name; call one of those that you were given.'],
+  [
+    /^AI_InvalidToolInputError\b/,
+    'The arguments are not valid JSON; send one JSON object that fits the schema of the tool.',
+  ],
+  [/^AI_\w+/, 'The call is not valid; call one of the tools that you were given, with one JSON object.'],
+]
+
+/** Errors of tools, and of the rules that refuse a call, keep their own text. */
+export function describeToolError(text: string): string {
+  return sentences.find(([pattern]) => pattern.test(text))?.[1] ?? text.replace(/^Error: /, '')
 }

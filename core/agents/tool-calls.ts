@@ -6,8 +6,7 @@ import type { Step, ToolStep } from '../store/store.ts'
 import type { CallCheck } from '../tools/check-call.ts'
 import { describeBinaryContent } from './binary-content.ts'
 import { callsOf, type Conversation } from './conversation.ts'
-import type { CallRequest } from './model-answer.ts'
-import { describeToolError } from './tool-error-text.ts'
+import { type CallRequest, describeToolError } from './model-answer.ts'
 
 /** The maximum length of a result that a model reads, in characters of JSON. */
 export const maxResultLength = 100_000
