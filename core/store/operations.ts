@@ -1,7 +1,7 @@
 // All operations of the store. Each file of a table lists its own; every engine performs them inside one transaction.
 import { acceptWrites } from './accept.ts'
 import { liveCountReads } from './live-counts.ts'
-import { purgeWrites } from './purge.ts'
+import { purgeReads, purgeWrites } from './purge.ts'
 import { eventReads, eventWrites } from './tables/event.ts'
 import { exposureReads, exposureWrites } from './tables/exposure.ts'
 import { idempotencyReads, idempotencyWrites } from './tables/idempotency.ts'
@@ -15,9 +15,7 @@ import { runQueueReads, runQueueWrites } from './tables/run-queue.ts'
 import { scheduleReads, scheduleWrites } from './tables/schedule.ts'
 import { sessionReads } from './tables/session.ts'
 import { sessionListReads } from './tables/session-list.ts'
-import { spaceReads, spaceWrites } from './tables/space.ts'
 import { stateReads, stateWrites } from './tables/state.ts'
-import { transcriptReads } from './tables/transcript.ts'
 import type { Transaction } from './transaction.ts'
 
 const writes = {
@@ -33,7 +31,6 @@ const writes = {
   ...runEndWrites,
   ...runQueueWrites,
   ...scheduleWrites,
-  ...spaceWrites,
   ...stateWrites,
 }
 
@@ -50,9 +47,8 @@ const reads = {
   ...scheduleReads,
   ...sessionReads,
   ...sessionListReads,
-  ...spaceReads,
+  ...purgeReads,
   ...stateReads,
-  ...transcriptReads,
 }
 
 export const operations = { ...writes, ...reads }

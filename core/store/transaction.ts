@@ -55,3 +55,11 @@ export function lastOfEach(rows: readonly Row[], { keyColumns }: Insertion): rea
   if (keyColumns === undefined || rows.length === 1) return rows
   return [...new Map(rows.map((row) => [JSON.stringify(row.slice(0, keyColumns)), row])).values()]
 }
+
+/** Like `Promise.all`, but rejects only when all have ended, so that nothing is left running on a connection. */
+export async function settleAll<Results extends readonly unknown[]>(
+  promises: Results,
+): Promise<{ -readonly [Index in keyof Results]: Awaited<Results[Index]> }> {
+  await Promise.allSettled(promises)
+  return await Promise.all(promises)
+}

@@ -1,8 +1,7 @@
 // Checks the store without opening it for work: its tables, its place and its size.
-import { inspectStore } from '../../store/inspect.ts'
+import { inspectStore, type StoreReport } from '../../store/inspect.ts'
 import { newestVersion } from '../../store/migrations/schema.ts'
 import { storeFileOf } from '../../store/store-url.ts'
-import type { StoreReport } from '../../store/report.ts'
 import { networkTypeOf, readFileSystem } from './disk.ts'
 import { type Finding, type FindingId, type Outcome, splitFix } from './finding.ts'
 import { limitMs } from './gateway/state.ts'

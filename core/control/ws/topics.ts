@@ -1,6 +1,6 @@
 // The topics of the WebSocket. Each change is serialized once, however many clients are subscribed.
 import { viewRun } from '../../runs/run-view.ts'
-import { createFeed, type Feed } from '../../store/commits/feed.ts'
+import { createFeed, type Feed } from '../../store/commits/commits.ts'
 import type { StoreChanges } from '../../store/commits/changes.ts'
 import type { StoredEvent } from '../../store/store.ts'
 import { viewRequest } from '../requests.ts'

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
-import { settleAll } from '../settle-all.ts'
+import { settleAll } from '../transaction.ts'
 import { isConnectionSpent } from './failure.ts'
 import { createHosts, type Hosts } from './hosts.ts'
 import { createTransaction, createTranslation, type PostgresTransaction, type Translate } from './transaction.ts'

@@ -1,10 +1,8 @@
 // Performs groups of calls on the PostgreSQL database: each group in one transaction.
-import type { AcceptCommand } from '../accept.ts'
+import { type AcceptCommand, accepted, claimAll, insertAll } from '../accept.ts'
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
 import { isWrite, type OperationName, perform, type StoreCall } from '../operations.ts'
-import type { Transaction } from '../transaction.ts'
-import { performAccepts } from './accept-group.ts'
-import { settleAll } from '../settle-all.ts'
+import { settleAll, type Transaction } from '../transaction.ts'
 import type { Database, Lane } from './database.ts'
 import { isConflict, isReplaced, isUnavailable, toFailure } from './failure.ts'
 import { lockNumberOf } from './migrate.ts'
@@ -139,3 +137,22 @@ const rowLocksSql = `
   SELECT pg_advisory_xact_lock(hash) FROM (
     SELECT DISTINCT hashtextextended(name, ?) AS hash FROM json_array_elements_text(?::json) AS names (name)
     ORDER BY hash) AS hashes`
+
+/**
+ * Performs the calls and commits. The group may contain other writes of one statement each, which is sent at once. Rows
+ * are numbered in the order of the calls.
+ */
+async function performAccepts(tx: PostgresTransaction, calls: readonly StoreCall[]): Promise<unknown[]> {
+  const commands = calls.flatMap((call) => (call[0] === 'accept' ? call[1] : []))
+  const refusals = await claimAll(tx, commands)
+  const results = new Map<AcceptCommand, unknown>(commands.map((command, index) => [command, refusals[index]]))
+  const inserts = insertAll(
+    tx,
+    commands.filter((command) => results.get(command) === undefined),
+  )
+  const performed = calls.map((call) =>
+    call[0] === 'accept' ? (results.get(call[1][0]) ?? accepted) : perform(tx, call),
+  )
+  const [done] = await settleAll([settleAll(performed), settleAll(inserts), tx.commit()])
+  return done
+}

@@ -1,8 +1,9 @@
-// Migrates the tables of a PostgreSQL database. Gateways that start at the same time wait for each other.
+// Migrates the tables of a PostgreSQL database. Gateways that start at the same time wait for each other, and none starts
+// on a store that is being copied.
 import type { Client } from 'pg'
-import type { HasTable } from '../copy/mark.ts'
-import type { Dialect } from '../migrations/dialect.ts'
-import { assertKnown, migrate, migrations } from '../migrations/schema.ts'
+import { GatewayError } from '../../errors.ts'
+import { assertFinished } from '../copy/mark.ts'
+import { assertKnown, type Dialect, type HasTable, migrate, migrations, readVersion } from '../migrations/schema.ts'
 import type { Transaction } from '../transaction.ts'
 
 export const dialect: Dialect = {
@@ -30,7 +31,7 @@ export async function migrateDatabase(
   await client.query('BEGIN')
   try {
     await client.query(lockSql)
-    const version = await readVersion(tx)
+    const version = await readVersion(tx, hasTable)
     assertKnown(version, migrations.length)
     if (version < migrations.length) await migrate(tx, { version, steps: migrations, dialect })
     const storeId = await readStoreId(tx)
@@ -43,6 +44,20 @@ export async function migrateDatabase(
   }
 }
 
+/** Throws if no gateway may start on the store. Called inside the transaction that migrates it. */
+export async function assertUsable(tx: Transaction, storeId: number): Promise<void> {
+  await assertFinished(tx, hasTable)
+  const [lock] = await tx.all<{ isFree: boolean }>(sharedCopyLockSql, lockNumberOf(storeId))
+  if (lock?.isFree) return
+  throw new GatewayError(
+    'store_unavailable',
+    'The store is being copied by "svc-gateway store migrate"; start the gateway again when that has ended.',
+  )
+}
+
+/** Number 0 belongs to the lock that all writes share, number 1 to a copy. */
+const sharedCopyLockSql = 'SELECT pg_try_advisory_xact_lock_shared(?, 1) AS "isFree"'
+
 /**
  * Returns the object id of a table, which identifies this store within the server: a store that is restored or created
  * anew has another one.
@@ -54,13 +69,6 @@ export async function readStoreId(tx: Transaction): Promise<number> {
 
 /** The number of the store in its locks. Object ids have 32 bits without a sign, numbers of locks have 32 with one. */
 export const lockNumberOf = (storeId: number): number => storeId | 0
-
-/** The number of migrations that the tables have had. 0: there are no tables. */
-export async function readVersion(tx: Transaction): Promise<number> {
-  if (!(await hasTable(tx, 'migration'))) return 0
-  const [newest] = await tx.all<{ version: number }>('SELECT max(version) AS version FROM migration')
-  return newest?.version ?? 0
-}
 
 export const hasTable: HasTable = async (tx, name) => {
   const [found] = await tx.all<{ exists: boolean }>('SELECT to_regclass(?) IS NOT NULL AS exists', name)

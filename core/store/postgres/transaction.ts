@@ -1,8 +1,7 @@
 // A transaction on a PostgreSQL connection: translates placeholders, and has each statement prepared once.
 import { hash } from 'node:crypto'
 import type { ClientBase, QueryResult } from 'pg'
-import { settleAll } from '../settle-all.ts'
-import { type Insertion, lastOfEach, type Row, type Transaction, type Value } from '../transaction.ts'
+import { type Insertion, lastOfEach, type Row, settleAll, type Transaction, type Value } from '../transaction.ts'
 
 export interface PostgresTransaction extends Transaction {
   /** Commits. It may be called while statements are under way, which saves a round trip; none may follow. */
