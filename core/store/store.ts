@@ -2,9 +2,18 @@
 import type { AcceptCommand } from './accept.ts'
 import type { Commits } from './commits/commits.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { type OperationArgs, type OperationName, type Operations, operations, type StoreCall } from './operations.ts'
+import {
+  type OperationArgs,
+  type OperationName,
+  type OperationResult,
+  type Operations,
+  operations,
+  type StoreCall,
+} from './operations.ts'
 import type { Replicas } from './replicas.ts'
 import { maxPurgedKeys } from './tables/idempotency.ts'
+
+import type { Timestamp } from './transaction.ts'
 
 export type * from './accept.ts'
 export type * from './commits/commits.ts'
@@ -30,7 +39,7 @@ export { agentOfKey } from './tables/session-list.ts'
 
 /** The functions that `operations.ts` lists, without the transaction. */
 export type StoreOperations = {
-  [Name in keyof Operations]: (...args: OperationArgs<Name>) => ReturnType<Operations[Name]>
+  [Name in keyof Operations]: (...args: OperationArgs<Name>) => Promise<OperationResult<Name>>
 }
 
 export interface Store extends StoreOperations {
@@ -43,6 +52,8 @@ export interface OpeningStore {
   /** Rejects when the store cannot be opened. It must then be closed. */
   opened: Promise<void>
   commits: Commits
+  /** The time of the store, which all gateways on it share. */
+  now(): Timestamp
   /** Why the store cannot be used at the moment although it is open: a sentence. */
   findFault(): string | undefined
   /** True: other gateways may use the store at the same time. */

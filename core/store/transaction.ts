@@ -50,6 +50,20 @@ export interface Transaction {
   reclaimSpace(bytes: number): void | Promise<void>
 }
 
+/** Reads rows. */
+export type Reader = Pick<Transaction, 'all'>
+
+/**
+ * A result that is read when the transaction has ended. Its rows may be long, and a caller that does not take them must
+ * not hold up those who wait for the locks of the transaction.
+ */
+export interface ReadLater<Result> {
+  readLater(tx: Reader): Promise<Result>
+}
+
+export const isReadLater = (result: unknown): result is ReadLater<unknown> =>
+  typeof result === 'object' && result !== null && 'readLater' in result
+
 /** One statement cannot update a row twice: of the rows with the same key, the last one counts. */
 export function lastOfEach(rows: readonly Row[], { keyColumns }: Insertion): readonly Row[] {
   if (keyColumns === undefined || rows.length === 1) return rows

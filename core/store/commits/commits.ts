@@ -1,10 +1,10 @@
 // The calls that this gateway has committed, for those who count, publish or announce them, and feeds of such items.
-import type { OperationArgs, OperationName, Operations } from '../operations.ts'
+import type { OperationArgs, OperationName, OperationResult } from '../operations.ts'
 
 export interface CommittedCall<Name extends OperationName = OperationName> {
   name: Name
   args: OperationArgs<Name>
-  result: Awaited<ReturnType<Operations[Name]>>
+  result: OperationResult<Name>
   /** From the call until it was committed. */
   ms: number
 }

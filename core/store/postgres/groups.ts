@@ -1,7 +1,7 @@
 // Performs groups of calls on the PostgreSQL database: each group in one transaction.
 import { type AcceptCommand, accepted, claimAll, insertAll } from '../accept.ts'
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
-import { isWrite, type OperationName, perform, type StoreCall } from '../operations.ts'
+import { isWrite, type OperationName, perform, readResult, type StoreCall, write } from '../operations.ts'
 import { settleAll, type Transaction } from '../transaction.ts'
 import type { Database, Lane } from './database.ts'
 import { isConflict, isReplaced, isUnavailable, toFailure } from './failure.ts'
@@ -40,7 +40,10 @@ interface GroupsOptions {
 export function createGroups(database: Pick<Database, 'transact'>, { storeId, onReplaced }: GroupsOptions) {
   const performIn: Record<Lane, (tx: PostgresTransaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
     reads: performTogether,
-    work: (tx, calls) => withLocks(tx, calls, performInOrder),
+    work: async (tx, calls) => {
+      const written = await withLocks(tx, calls, writeInOrder)
+      return await tx.commitAndRead((reader) => settleAll(written.map((result) => readResult(reader, result))))
+    },
     accepts: (tx, calls) => withLocks(tx, calls, performAccepts),
   }
   const lock = lockNumberOf(storeId)
@@ -100,9 +103,9 @@ export function createGroups(database: Pick<Database, 'transact'>, { storeId, on
   }
 }
 
-async function performInOrder(tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> {
+async function writeInOrder(tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> {
   const results: unknown[] = []
-  for (const call of calls) results.push(await perform(tx, call))
+  for (const call of calls) results.push(await write(tx, call))
   return results
 }
 

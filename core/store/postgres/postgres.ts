@@ -1,6 +1,7 @@
 // The distributed store: a PostgreSQL database that any number of gateways share.
 import type { Client } from 'pg'
 import { GatewayError } from '../../errors.ts'
+import { createOutage } from '../../outage.ts'
 import type { Log } from '../../plugin/plugin.ts'
 import { type Commits, createFeed } from '../commits/commits.ts'
 import { createFailureLog } from '../failure-log.ts'
@@ -29,6 +30,7 @@ export interface PostgresOptions {
 /** Round trips cost more than statements, so groups are larger than those of an embedded store. */
 const limits = { ...defaultLimits, groupSize: 64 }
 const clockEveryMs = 30_000
+const faultEveryMs = 1_000
 
 type CommitGroup = (lane: Lane, calls: readonly StoreCall[]) => Promise<GroupOutcome>
 
@@ -37,6 +39,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
   const logFailures = createFailureLog(log)
   const messages = createMessages(log)
   let fault: () => string | undefined = () => undefined
+  let now: () => number = Date.now
   const opening = open(url)
   const opened = opening.then(() => undefined, refuseOpening)
   // A start that fails earlier does not await it.
@@ -74,13 +77,23 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
     const { storeId, secret } = await migrateOn(database)
     await warnOfRisks(database, log)
     const clock = createStoreClock(database, log)
-    await clock.measure()
+    await clock.start()
     const sentence = clock.findFault()
     if (sentence !== undefined) throw new GatewayError('store_unavailable', sentence)
     let isReplaced = false
+    now = clock.now
     fault = () => (isReplaced ? replaced.message : clock.findFault())
     // A measurement that fails is repeated. Until then, the clock goes on from the last one.
-    const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
+    const measure = (): void => void clock.measure().catch(() => undefined)
+    const outage = createOutage(log, { failed: 'the store is not used', worked: 'the store is used again' })
+    const checkClock = (): void => {
+      const reason = clock.findFault()
+      if (reason === undefined) return void outage.worked()
+      outage.failed(new GatewayError('store_unavailable', reason))
+      // The machine may have been suspended, which stops the monotonic clock.
+      measure()
+    }
+    const timers = [setInterval(measure, clockEveryMs).unref(), setInterval(checkClock, faultEveryMs).unref()]
     const channel = `svc_gateway_messages_${storeId}`
     messages.open({
       connect: database.connect,
@@ -97,7 +110,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
     return {
       commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
       close: async () => {
-        clearInterval(timer)
+        for (const timer of timers) clearInterval(timer)
         await messages.close()
         await database.close()
       },
@@ -118,6 +131,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
     store: { ...calls, close },
     opened,
     commits,
+    now: () => now(),
     findFault: () => fault(),
     isShared: true,
     replicas: messages,
@@ -141,11 +155,18 @@ async function warnOfRisks(database: Database, log: Log): Promise<void> {
 
 const pidSql = 'SELECT pg_backend_pid() AS pid'
 
-/** Two connections of a pooler in transaction mode share a connection to the server. */
+/**
+ * A pooler in transaction mode gives a transaction any free connection to the server, such as the one that another client
+ * has just used, and then has to give that client another one.
+ */
 async function assertOwnConnections(database: Database, client: Client): Promise<void> {
-  const [other] = await database.query<{ pid: number }>(pidSql)
-  const [own] = (await client.query<{ pid: number }>(pidSql)).rows
-  if (own?.pid !== other?.pid) return
+  const readPid = async () => (await client.query<{ pid: number }>(pidSql)).rows[0]?.pid
+  const own = await readPid()
+  const isShared = await database.transact('reads', {
+    begin: 'BEGIN',
+    work: async (tx) => (await tx.all<{ pid: number }>(pidSql))[0]?.pid === own || (await readPid()) !== own,
+  })
+  if (!isShared) return
   throw new GatewayError(
     'store_unavailable',
     'storage.url leads to a pooler that lends connections for one transaction, so that they keep no settings; ' +

@@ -1,11 +1,21 @@
 // A transaction on a PostgreSQL connection: translates placeholders, and has each statement prepared once.
 import { hash } from 'node:crypto'
 import type { ClientBase, QueryResult } from 'pg'
-import { type Insertion, lastOfEach, type Row, settleAll, type Transaction, type Value } from '../transaction.ts'
+import {
+  type Insertion,
+  lastOfEach,
+  type Reader,
+  type Row,
+  settleAll,
+  type Transaction,
+  type Value,
+} from '../transaction.ts'
 
 export interface PostgresTransaction extends Transaction {
   /** Commits. It may be called while statements are under way, which saves a round trip; none may follow. */
   commit(): Promise<void>
+  /** Commits, and sends the statements of `read` with the COMMIT. They hold none of the transaction's locks. */
+  commitAndRead<Result>(read: (tx: Reader) => Promise<Result>): Promise<Result>
 }
 
 /**
@@ -35,10 +45,9 @@ export function createTransaction(
   onCommitSent: () => void = () => undefined,
 ): PostgresTransaction {
   let failure: Error | undefined
-  let committed: Promise<void> | undefined
+  let committed: Promise<unknown> | undefined
 
-  async function query(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
-    if (committed) throw new TypeError('A statement was given after COMMIT.')
+  async function send(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
     const storable = values.map(toStorable)
     try {
       return await client.query({ ...translate(statement), values: storable })
@@ -51,6 +60,11 @@ export function createTransaction(
     }
   }
 
+  async function query(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
+    if (committed) throw new TypeError('A statement was given after COMMIT.')
+    return await send(statement, values)
+  }
+
   /** Rows of `atEnd`. */
   const last = new Map<Insertion, Row[]>()
 
@@ -59,14 +73,18 @@ export function createTransaction(
     return query(insertion, [...columns, ...values])
   }
 
-  async function sendCommit(): Promise<void> {
+  async function sendCommit<Result>(read: (tx: Reader) => Promise<Result>): Promise<Result> {
     const inserted = Array.from(last, ([insertion, rows]) =>
       insertRows(insertion, inOrder(lastOfEach(rows, insertion))),
     )
     const answer = client.query('COMMIT')
+    const result = read({
+      all: async <Found>(sql: string, ...values: Value[]) => (await send(sql, values)).rows as Found[],
+    })
     onCommitSent()
-    const [{ command }] = await settleAll([answer, ...inserted])
+    const [{ command }, found] = await settleAll([answer, result, ...inserted])
     if (command !== 'COMMIT') throw failure ?? new Error('PostgreSQL rolled the transaction back.')
+    return found
   }
 
   return {
@@ -77,7 +95,12 @@ export function createTransaction(
       last.set(insertion, [...(last.get(insertion) ?? []), ...rows])
       return []
     },
-    commit: () => (committed ??= sendCommit()),
+    commit: async () => void (await (committed ??= sendCommit(async () => undefined))),
+    commitAndRead: (read) => {
+      const result = sendCommit(read)
+      committed = result
+      return result
+    },
     getSpace: async () => (await client.query<{ bytes: number; free: number }>(spaceSql)).rows[0] ?? noSpace,
     // PostgreSQL vacuums its tables by itself.
     reclaimSpace() {},

@@ -34,7 +34,15 @@ export function createSqliteStore({ path, log, onCommit }: SqliteOptions): Openi
   // A start that fails earlier does not await it.
   opened.catch(() => undefined)
   const store = { ...createStoreCalls(groupCommit), close }
-  return { store, opened, commits, findFault: () => undefined, isShared: false, replicas: noReplicas }
+  return {
+    store,
+    opened,
+    commits,
+    now: () => Date.now(),
+    findFault: () => undefined,
+    isShared: false,
+    replicas: noReplicas,
+  }
 }
 
 /** Runs the migrations. */

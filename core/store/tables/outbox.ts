@@ -2,6 +2,7 @@
 import type { Json } from '../../plugin/plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { insertEvents, type NewEvent } from './event.ts'
+import { nextToken } from './lease.ts'
 import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'
 import { recoveryLeaseMs } from './run-queue.ts'
 
@@ -172,16 +173,24 @@ const isNot = (accounts: readonly AccountRef[]): string =>
 const valuesOf = (accounts: readonly AccountRef[]): string[] =>
   accounts.flatMap(({ channel, accountId }) => [channel, accountId])
 
+/**
+ * A claim begins with no delivery behind this many bytes, so that a database that sends the texts before it commits never
+ * waits for a gateway that does not take them.
+ */
+const maxClaimedBytes = 128 * 1024
+
 /** MATERIALIZED: as in the claim of runs. */
 const claimSql = (except: readonly AccountRef[]) => `
   WITH head AS MATERIALIZED (
-    SELECT waiting.seq FROM outbox AS waiting
+    SELECT waiting.seq, waiting.next_at, octet_length(waiting.text) AS size FROM outbox AS waiting
     WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane}
       AND NOT EXISTS ${sendingInLane}${isNot(except)}
     ORDER BY waiting.next_at, waiting.seq LIMIT ?)
-  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1,
+  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = ${nextToken},
     owner = ?, lease_until = ?
-  WHERE seq IN (SELECT seq FROM head)
+  WHERE seq IN (
+    SELECT seq FROM (SELECT seq, size, sum(size) OVER (ORDER BY next_at, seq) AS total FROM head) AS limited
+    WHERE total - size < ${maxClaimedBytes})
   RETURNING ${columns}`
 
 interface DeliveryClaim {
@@ -195,13 +204,13 @@ interface DeliveryClaim {
 
 /**
  * Claims deliveries that are due, of each lane (channel, account, recipient) only the oldest, and marks them as
- * sending.
+ * sending. It may leave some for the next claim if their texts are long.
  */
 export async function claimDeliveries(
   tx: Transaction,
   { owner, max, except = [], at, leaseMs }: DeliveryClaim,
 ): Promise<StoredDelivery[]> {
-  const values = [at, ...valuesOf(except), max, owner, at + leaseMs]
+  const values = [at, ...valuesOf(except), max, at, at, owner, at + leaseMs]
   return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql(except), ...values))
 }
 

@@ -140,9 +140,9 @@ describe('the clock of a gateway', () => {
         error: expect.objectContaining({ type: 'store_unavailable' }),
       },
     ])
-    expect(gateway.log.join('\n')).toContain(
-      'The clock of this gateway is 3456000 seconds ahead of that of the database',
-    )
+    await expect
+      .poll(() => gateway.log.join('\n'))
+      .toContain('The clock of this gateway is 3456000 seconds ahead of that of the database')
     gateway.process.kill('SIGWINCH')
     await expect.poll(ready).toBe(200)
   })
