@@ -8,7 +8,7 @@ import { toFailure } from './sqlite/failure.ts'
 import { GatewayError } from '../errors.ts'
 import { openConnection } from './postgres/database.ts'
 import { explainRefusal, isRefusal } from './postgres/failure.ts'
-import { hasTable as hasPostgresTable } from './postgres/migrate.ts'
+import { findRiskySettings, hasTable as hasPostgresTable } from './postgres/migrate.ts'
 import { createTransaction, createTranslation } from './postgres/transaction.ts'
 
 export interface InspectOptions {
@@ -27,7 +27,14 @@ export async function inspectStore({ url, dir, limitMs }: InspectOptions): Promi
 /** `reason` is a sentence without secrets. */
 export type StoreReport =
   | { state: 'absent' }
-  | { state: 'readable'; /** Of the tables. 0: there are none. */ version: number; bytes: number }
+  | {
+      state: 'readable'
+      /** Of the tables. 0: there are none. */
+      version: number
+      bytes: number
+      /** The names of settings because of which a server may lose what it has committed. */
+      riskySettings: readonly string[]
+    }
   /** `refused`: the server answers, but not to this user. `unusable`: the store is damaged, or is something else. */
   | { state: 'unreachable' | 'refused' | 'unusable'; reason: string }
 
@@ -38,11 +45,8 @@ async function inspectSqlite(path: string): Promise<StoreReport> {
   try {
     const connection = connectReadOnly(chooseAddress(path))
     try {
-      return {
-        state: 'readable',
-        version: await readVersion(connection.tx, hasSqliteTable),
-        bytes: statSync(path).size,
-      }
+      const version = await readVersion(connection.tx, hasSqliteTable)
+      return { state: 'readable', version, bytes: statSync(path).size, riskySettings: [] }
     } finally {
       connection.close()
     }
@@ -75,7 +79,8 @@ async function inspectPostgres(url: string, limitMs: number): Promise<StoreRepor
     try {
       await client.query(`SET statement_timeout = ${limitMs}`)
       const tx = createTransaction(client, createTranslation())
-      return { state: 'readable', version: await readVersion(tx, hasPostgresTable), bytes: 0 }
+      const riskySettings = await findRiskySettings({ query: async <Row>(sql: string) => await tx.all<Row>(sql) })
+      return { state: 'readable', version: await readVersion(tx, hasPostgresTable), bytes: 0, riskySettings }
     } finally {
       await client.end()
     }

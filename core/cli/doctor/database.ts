@@ -37,7 +37,8 @@ function describeReport(report: StoreReport): Outcome {
     case 'absent':
       return { skipped: 'there is no store yet' }
     case 'readable':
-      return report.version > newestVersion ? [newerStore(report.version)] : []
+      if (report.version > newestVersion) return [newerStore(report.version)]
+      return report.riskySettings.length > 0 ? [riskyStore(report.riskySettings)] : []
     case 'refused':
       return [
         brokenStore(
@@ -80,6 +81,14 @@ export const networkStore = (file: string, type: string): Finding => ({
   where: 'storage.url',
   problem: `The store ${file} is on a network file system (${type}), where SQLite can lose or damage data.`,
   fix: 'Set storage.url to a file on a local disk, or to a PostgreSQL database.',
+})
+
+const riskyStore = (settings: readonly string[]): Finding => ({
+  id: 'database_risky',
+  severity: 'warning',
+  where: 'storage.url',
+  problem: `The database may lose what it has committed, because of its settings: ${settings.join(', ')}.`,
+  fix: 'Turn on fsync and full_page_writes, and name the standby in synchronous_standby_names.',
 })
 
 const largeStore = (bytes: number): Finding => ({

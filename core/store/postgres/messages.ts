@@ -143,20 +143,23 @@ export function createMessages(log: Log): Messages {
     timer = setTimeout(() => {
       notify(checked, createReport()).then(
         () => client === checked && check(checked),
-        (error: Error) => {
-          if (client === checked && error.message === answerTimeout) address?.drop(error)
-          leave(checked, error)
-        },
+        (error: Error) => leave(checked, error),
       )
     }, reportMs).unref()
   }
 
+  /** If the server does not answer, other connections need not wait longer for it. */
   const notify = (on: Client, messages: string): Promise<unknown> =>
-    on.query({
-      text: 'SELECT pg_notify($1, $2)',
-      values: [address?.channel, address?.seal.seal(messages)],
-      query_timeout: answerMs,
-    } as QueryConfig)
+    on
+      .query({
+        text: 'SELECT pg_notify($1, $2)',
+        values: [address?.channel, address?.seal.seal(messages)],
+        query_timeout: answerMs,
+      } as QueryConfig)
+      .catch((error: Error) => {
+        if (error.message === answerTimeout) address?.drop(error)
+        throw error
+      })
 
   /** Any role that may connect to the database can send a payload. */
   const receive = (seal: MessageSeal, payload: string): void =>

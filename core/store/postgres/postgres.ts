@@ -11,7 +11,7 @@ import { readSecret } from '../tables/state.ts'
 import { createStoreCalls, type OpeningStore } from '../store.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
-import { assertUsable, migrateDatabase } from './migrate.ts'
+import { assertUsable, findRiskySettings, migrateDatabase } from './migrate.ts'
 import { createMessageSeal } from './message-seal.ts'
 import { createMessages } from './messages.ts'
 import { explainRefusal } from './failure.ts'
@@ -75,7 +75,9 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
 
   async function prepare(database: Database): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
     const { storeId, secret } = await migrateOn(database)
-    await warnOfRisks(database, log)
+    const settings = await findRiskySettings(database)
+    if (settings.length > 0)
+      log.warn({ settings }, 'the database may lose what it has committed when its machine fails; correct these')
     const clock = createStoreClock(database, log)
     await clock.start()
     const sentence = clock.findFault()
@@ -143,30 +145,20 @@ const replaced = new GatewayError(
   'The tables of the store were restored, dropped or created anew while the gateway was running; start it again.',
 )
 
-/** What the server is set to puts at risk what a gateway has acknowledged. */
-async function warnOfRisks(database: Database, log: Log): Promise<void> {
-  const [found] = await database.query<{ fsync: string; pages: string }>(
-    `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages`,
-  )
-  const risks = [found?.fsync === 'off' && 'fsync', found?.pages === 'off' && 'full_page_writes'].filter(Boolean)
-  if (risks.length > 0)
-    log.warn({ settings: risks }, 'the database may lose what it has committed when its machine fails; turn these on')
-}
-
 const pidSql = 'SELECT pg_backend_pid() AS pid'
 
 /**
- * A pooler in transaction mode gives a transaction any free connection to the server, such as the one that another client
- * has just used, and then has to give that client another one.
+ * A pooler in transaction mode gives each transaction a free connection to the server: the one that another client has
+ * just used, or each of its connections in turn.
  */
 async function assertOwnConnections(database: Database, client: Client): Promise<void> {
   const readPid = async () => (await client.query<{ pid: number }>(pidSql)).rows[0]?.pid
   const own = await readPid()
-  const isShared = await database.transact('reads', {
+  const usesOwn = await database.transact('reads', {
     begin: 'BEGIN',
-    work: async (tx) => (await tx.all<{ pid: number }>(pidSql))[0]?.pid === own || (await readPid()) !== own,
+    work: async (tx) => (await tx.all<{ pid: number }>(pidSql))[0]?.pid !== own && (await readPid()) === own,
   })
-  if (!isShared) return
+  if (usesOwn && (await readPid()) === own && (await readPid()) === own) return
   throw new GatewayError(
     'store_unavailable',
     'storage.url leads to a pooler that lends connections for one transaction, so that they keep no settings; ' +
