@@ -79,7 +79,9 @@ describe('PgBouncer', () => {
 })
 
 describe('a standby that takes over', () => {
-  const fail = async (isSynchronous: boolean): Promise<{ seen: Seen[]; lost: number; acknowledged: number }> => {
+  const fail = async (
+    isSynchronous: boolean,
+  ): Promise<{ seen: Seen[]; lost: number; acknowledged: number; log: string }> => {
     const primary = await startServer()
     const standby = await startPostgres([], { standbyOf: primary })
     onTestFinished(standby.remove)
@@ -104,18 +106,21 @@ describe('a standby that takes over', () => {
     await query(standby.url, 'SELECT pg_promote()')
     await untilReady(gateways)
     const seen = await load.end()
-    return { seen, lost: await countLost(standby.url, load), acknowledged: load.acknowledged.length }
+    const log = gateways.flatMap((gateway) => gateway.log).join('\n')
+    return { seen, lost: await countLost(standby.url, load), acknowledged: load.acknowledged.length, log }
   }
 
   it('has everything if the replication is synchronous', async () => {
-    const { seen, lost, acknowledged } = await fail(true)
+    const { seen, lost, acknowledged, log } = await fail(true)
+    expect(log).not.toContain('synchronous_standby_names')
     for (const one of seen) report('failover to a synchronous standby', one, `; ${lost} of ${acknowledged} are lost`)
     expect(lost).toBe(0)
     for (const { outage } of seen) expect(outage).toBeLessThan(20)
   })
 
   it('may lack the last ones otherwise, and the gateways say so', async () => {
-    const { seen, lost, acknowledged } = await fail(false)
+    const { seen, lost, acknowledged, log } = await fail(false)
+    expect(log).toContain('synchronous_standby_names')
     for (const one of seen) report('failover to an asynchronous standby', one, `; ${lost} of ${acknowledged} are lost`)
     expect(lost).toBeLessThan(acknowledged / 2)
     for (const { outage } of seen) expect(outage).toBeLessThan(20)
