@@ -1,6 +1,6 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
 import type { Json } from '../../plugin/plugin.ts'
-import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import type { Insertion, Reader, ReadLater, Row, Timestamp, Transaction } from '../transaction.ts'
 import { insertEvents, type NewEvent } from './event.ts'
 import { nextToken } from './lease.ts'
 import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'
@@ -276,7 +276,8 @@ export async function failDelivery(
 const recoverSql = (condition: string) => `
   UPDATE outbox SET fencing_token = fencing_token + 1, lease_until = ?
   WHERE status = 'sending' AND ${condition}
-  RETURNING ${columns}`
+  RETURNING seq, fencing_token AS "fencingToken"`
+const recoveredSql = `SELECT ${columns} FROM outbox WHERE seq = ?`
 const recoverExpiredSql = recoverSql('lease_until <= ?')
 const takeOverSql = recoverSql('channel = ? AND account_id = ? AND owner <> ?')
 
@@ -289,13 +290,22 @@ export async function recoverExpiredDeliveries(
   tx: Transaction,
   at: Timestamp,
   takenOver?: AccountRef & { owner: string },
-): Promise<StoredDelivery[]> {
+): Promise<ReadLater<StoredDelivery[]>> {
   const until = at + recoveryLeaseMs
-  const rows = await tx.all<DeliveryRow>(recoverExpiredSql, until, at)
-  if (!takenOver) return toSortedDeliveries(rows)
-  const { channel, accountId, owner } = takenOver
-  return toSortedDeliveries([...rows, ...(await tx.all<DeliveryRow>(takeOverSql, until, channel, accountId, owner))])
+  const recovered = await tx.all<RecoveredRow>(recoverExpiredSql, until, at)
+  if (takenOver) {
+    const { channel, accountId, owner } = takenOver
+    recovered.push(...(await tx.all<RecoveredRow>(takeOverSql, until, channel, accountId, owner)))
+  }
+  const read = async (reader: Reader, { seq, fencingToken }: RecoveredRow): Promise<DeliveryRow[]> =>
+    (await reader.all<DeliveryRow>(recoveredSql, seq)).map((row) => ({ ...row, fencingToken }))
+  return {
+    readLater: async (reader) =>
+      toSortedDeliveries((await Promise.all(recovered.map((row) => read(reader, row)))).flat()),
+  }
 }
+
+type RecoveredRow = Pick<DeliveryRow, 'seq' | 'fencingToken'>
 
 const ofRunSql = `SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY seq`
 
