@@ -16,6 +16,8 @@ export interface Insertion {
   table: string
   /** The columns and their types, in the order of a row's values. */
   columns: Readonly<Record<string, 'text' | 'integer'>>
+  /** Columns that have the same value in all new rows, and this value in SQL. */
+  constants?: Readonly<Record<string, string>>
   /** `ON CONFLICT …`. Its placeholders take the values that follow the rows. */
   onConflict?: string
   /** How many of the first columns are the key of `onConflict`. */
@@ -63,6 +65,12 @@ export interface ReadLater<Result> {
 
 export const isReadLater = (result: unknown): result is ReadLater<unknown> =>
   typeof result === 'object' && result !== null && 'readLater' in result
+
+/** Returns the columns of an insertion and the values of its constants, each as a list in SQL. */
+export const listColumns = ({ columns, constants = {} }: Insertion): { names: string; constants: string[] } => ({
+  names: [...Object.keys(columns), ...Object.keys(constants)].join(', '),
+  constants: Object.values(constants),
+})
 
 /** One statement cannot update a row twice: of the rows with the same key, the last one counts. */
 export function lastOfEach(rows: readonly Row[], { keyColumns }: Insertion): readonly Row[] {

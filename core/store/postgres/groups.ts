@@ -48,14 +48,17 @@ export function createGroups(database: Pick<Database, 'transact'>, { storeId, on
   }
   const lock = lockNumberOf(storeId)
   // Fails if the tables were restored or created anew, because the locks are those of the old ones. Until the
-  // transaction ends, the table that it reads cannot be dropped.
-  const check = `SELECT 1 / count(*) FROM migration WHERE tableoid = ${storeId}`
+  // transaction ends, they cannot be dropped.
+  const check = `1 / ('migration'::regclass::oid::bigint = ${storeId})::int`
+  const hold = 'LOCK TABLE migration IN ACCESS SHARE MODE'
   const begin: Record<Lane, string> = {
     // Operations may read in several statements, which must agree with each other.
-    reads: `BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ${check}`,
+    reads: `BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ${hold}; SELECT ${check}`,
     // Two numbers and one number are different kinds of locks. Number 0 keeps away copies, number 2 other groups.
-    work: `BEGIN; SELECT pg_advisory_xact_lock_shared(${lock}, 0), pg_advisory_xact_lock(${lock}, 2); ${check}`,
-    accepts: `BEGIN; SELECT pg_advisory_xact_lock_shared(${lock}, 0); ${check}`,
+    work:
+      `BEGIN; ${hold}; ` +
+      `SELECT pg_advisory_xact_lock_shared(${lock}, 0), pg_advisory_xact_lock(${lock}, 2); SELECT ${check}`,
+    accepts: `BEGIN; ${hold}; SELECT pg_advisory_xact_lock_shared(${lock}, 0); SELECT ${check}`,
   }
 
   /** The locks and the first statements are sent together. */

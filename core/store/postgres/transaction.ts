@@ -4,6 +4,7 @@ import type { ClientBase, QueryResult } from 'pg'
 import {
   type Insertion,
   lastOfEach,
+  listColumns,
   type Reader,
   type Row,
   settleAll,
@@ -122,11 +123,13 @@ function toStorable(value: Parameter): Parameter {
 const arrayTypes = { text: 'text[]', integer: 'bigint[]' } as const
 
 /** One array for each column, so that one statement inserts any number of rows. */
-function toInsertSql({ table, columns, onConflict = '', returning }: Insertion): string {
-  const names = Object.keys(columns).join(', ')
+function toInsertSql(insertion: Insertion): string {
+  const { table, columns, onConflict = '', returning } = insertion
+  const { names, constants } = listColumns(insertion)
   const end = returning === undefined ? '' : `RETURNING ${returning}`
   const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`)
-  return `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict} ${end}`
+  const selected = ['*', ...constants].join(', ')
+  return `INSERT INTO ${table} (${names}) SELECT ${selected} FROM unnest(${arrays.join(', ')}) ${onConflict} ${end}`
 }
 
 const noSpace = { bytes: 0, free: 0 }

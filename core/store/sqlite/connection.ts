@@ -12,7 +12,7 @@ import {
   readVersion,
 } from '../migrations/schema.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import type { Insertion, Space, Transaction, Value } from '../transaction.ts'
+import { type Insertion, listColumns, type Space, type Transaction, type Value } from '../transaction.ts'
 
 export interface SqliteConnection {
   tx: Transaction
@@ -131,10 +131,12 @@ export function createTransaction(
   }
 }
 
-export function toInsertSql({ table, columns, onConflict = '', returning }: Insertion): string {
-  const names = Object.keys(columns)
+export function toInsertSql(insertion: Insertion): string {
+  const { table, columns, onConflict = '', returning } = insertion
+  const { names, constants } = listColumns(insertion)
+  const values = [...Object.keys(columns).map(() => '?'), ...constants].join(', ')
   const end = returning === undefined ? '' : `RETURNING ${returning}`
-  return `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ${onConflict} ${end}`
+  return `INSERT INTO ${table} (${names}) VALUES (${values}) ${onConflict} ${end}`
 }
 
 const spaceSql = `

@@ -101,21 +101,17 @@ export const deliveryInsertion: Insertion = {
     file: 'text',
     status: 'text',
     reason: 'text',
-    next_at: 'integer',
     created_at: 'integer',
-    attempt: 'integer',
-    fencing_token: 'integer',
-    chunks_sent: 'integer',
-    uncertain: 'integer',
   },
+  // A new delivery is due at time 0, because the clock of the gateway that claims it may be behind.
+  constants: { next_at: '0', attempt: '0', fencing_token: '0', chunks_sent: '0', uncertain: '0' },
 }
 
-/** A new delivery is due at time 0, because the clock of the gateway that claims it may be behind. */
 export function toDeliveryRow(delivery: NewDelivery, at: Timestamp): Row {
   const { id, runId, channel, accountId, to, threadId, text, status, reason } = delivery
   const route = JSON.stringify(delivery.route)
   const file = delivery.file ? JSON.stringify(delivery.file) : null
-  return [id, runId, channel, accountId, to, threadId, route, text, file, status, reason, 0, at, 0, 0, 0, 0]
+  return [id, runId, channel, accountId, to, threadId, route, text, file, status, reason, at]
 }
 
 export async function insertDeliveries(
