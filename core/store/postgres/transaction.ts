@@ -11,6 +11,7 @@ import {
   type Transaction,
   type Value,
 } from '../transaction.ts'
+import { encodeArray, toStorable } from './array.ts'
 
 export interface PostgresTransaction extends Transaction {
   /** Commits. It may be called while statements are under way, which saves a round trip; none may follow. */
@@ -49,7 +50,7 @@ export function createTransaction(
   let committed: Promise<unknown> | undefined
 
   async function send(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
-    const storable = values.map(toStorable)
+    const storable = values.map((value) => (typeof value === 'string' ? toStorable(value) : value))
     try {
       return await client.query({ ...translate(statement), values: storable })
     } catch (error) {
@@ -70,7 +71,12 @@ export function createTransaction(
   const last = new Map<Insertion, Row[]>()
 
   const insertRows = (insertion: Insertion, rows: readonly Row[], values: readonly Value[] = []) => {
-    const columns = Object.keys(insertion.columns).map((_, index) => rows.map((row) => row[index] ?? null))
+    const columns = Object.values(insertion.columns).map((type, index) =>
+      encodeArray(
+        rows.map((row) => row[index] ?? null),
+        type,
+      ),
+    )
     return query(insertion, [...columns, ...values])
   }
 
@@ -111,14 +117,8 @@ export function createTransaction(
 /** By their first column, which is a key. */
 const inOrder = (rows: readonly Row[]): Row[] => rows.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 
-/** A column of several rows is an array. */
-type Parameter = Value | readonly Value[]
-
-/** PostgreSQL cannot store NUL characters in texts. JSON contains them only escaped. */
-function toStorable(value: Parameter): Parameter {
-  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
-  return typeof value === 'object' && value !== null ? (value.map(toStorable) as Value[]) : value
-}
+/** A column of several rows is an array in binary format. */
+type Parameter = Value | Buffer
 
 const arrayTypes = { text: 'text[]', integer: 'bigint[]' } as const
 
