@@ -294,7 +294,7 @@ export async function recoverExpiredDeliveries(
     recovered.push(...(await tx.all<RecoveredRow>(takeOverSql, until, channel, accountId, owner)))
   }
   const read = async (reader: Reader, { seq, fencingToken }: RecoveredRow): Promise<DeliveryRow[]> =>
-    (await reader.all<DeliveryRow>(recoveredSql, seq)).map((row) => ({ ...row, fencingToken }))
+    (await reader.all<DeliveryRow>(recoveredSql, seq)).map((row) => Object.assign(row, { fencingToken }))
   return {
     readLater: async (reader) =>
       toSortedDeliveries((await Promise.all(recovered.map((row) => read(reader, row)))).flat()),

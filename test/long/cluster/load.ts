@@ -82,7 +82,9 @@ export async function countLost(databaseUrl: string, { acknowledged }: Load): Pr
 
 /** Prints what docs/deploy.md says about a fault. */
 export function report(fault: string, { outage, slowest, statuses }: Seen, more = ''): void {
-  console.info(`${fault}: without an acknowledgement for ${outage} s; slowest answer ${slowest} s; ${statuses}${more}`)
+  console.info(
+    `${fault}: without an acknowledgement for ${outage} s; slowest answer ${slowest} s; ${statuses.join()}${more}`,
+  )
 }
 
 export const isReady = async ({ url }: Pick<GatewayProcess, 'url'>): Promise<boolean> =>

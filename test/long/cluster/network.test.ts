@@ -33,9 +33,7 @@ async function suffer(cause: (proxy: DatabaseProxy, cluster: Cluster) => Promise
   const load = startLoad(cluster.gateways)
   await delay(1_000)
   await cause(cluster.proxies[0], cluster)
-  await Promise.all(
-    cluster.gateways.map((gateway) => expect.poll(() => isReady(gateway), { timeout: 40_000 }).toBe(true)),
-  )
+  for (const gateway of cluster.gateways) await expect.poll(() => isReady(gateway), { timeout: 40_000 }).toBe(true)
   const seen = (await load.end()) as [Seen, Seen]
   expect(await countLost(cluster.server.url, load)).toBe(0)
   return seen

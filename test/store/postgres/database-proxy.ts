@@ -50,7 +50,10 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       sockets.add(one)
       one.on('data', (chunk: Buffer) => {
         const ends = isDoomed && one === upstream && chunk.includes(readyForQuery)
-        if (ends) return void other.end(Buffer.concat([chunk, terminated]))
+        if (ends) {
+          other.end(Buffer.concat([chunk, terminated]))
+          return
+        }
         // Timers of equal length keep their order.
         if (delayMs > 0) setTimeout(() => other.write(chunk), delayMs)
         else if (!other.write(chunk) && !isStalled) {
