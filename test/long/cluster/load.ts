@@ -1,4 +1,5 @@
 // Senders of webhooks during a fault: each repeats a webhook until it is acknowledged, as services do.
+import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { type GatewayProcess, hookToken } from '../../helpers.ts'
@@ -25,6 +26,7 @@ const everyMs = 20
 
 /** One sender for each gateway. */
 export function startLoad(gateways: readonly { url: string }[]): Load {
+  const name = randomUUID()
   const acknowledged: string[] = []
   let isEnding = false
   let isAbandoned = false
@@ -35,7 +37,7 @@ export function startLoad(gateways: readonly { url: string }[]): Load {
       const begun = performance.now()
       for (let isDone = false; !isDone && !isAbandoned; await delay(everyMs)) {
         const sentAt = performance.now()
-        const { status, eventId } = await post(gateway.url, `${index}-${n}`)
+        const { status, eventId } = await post(gateway.url, `${name} ${index}-${n}`)
         seen.slowest = Math.max(seen.slowest, seconds(sentAt))
         statuses.add(status)
         isDone = status === 200
