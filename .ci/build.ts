@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type OutputOptions, type Plugin, type RolldownOptions, rolldown } from 'rolldown'
-import { listBuiltins } from '../core/loader/discover.ts'
+import { listBuiltinCommands, listBuiltins } from '../core/loader/discover.ts'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
@@ -74,12 +74,13 @@ async function bundleGateway(): Promise<string[]> {
     worker: 'core/store/sqlite/worker.ts',
     checkpointer: 'core/store/sqlite/checkpointer.ts',
     copier: 'core/store/sqlite/copier.ts',
+    bundle: 'core/sandbox/bundle.ts',
   }
   const isBundled = new RegExp(`^(${bundledPackages.join('|')}|svc-gateway)(/|$)`)
   const external = (id: string, importer?: string): boolean =>
     /^[\w@]/.test(id) && !isBundled.test(id) && !importer?.includes('/node_modules/')
   const modules = await bundle(
-    { input, external, plugins: [builtins] },
+    { input, external, plugins: [builtins], treeshake: { moduleSideEffects: pureModules } },
     {
       sourcemap: true,
       sourcemapExcludeSources: true,
@@ -91,6 +92,7 @@ async function bundleGateway(): Promise<string[]> {
             test: new RegExp(`/node_modules/(${packages})/`),
             priority: 1,
           })),
+          { name: 'command', test: /[\\/]core[\\/]plugin[\\/]command\.ts$/ },
           { name: 'packages', test: /node_modules/ },
         ],
       },
@@ -101,18 +103,22 @@ async function bundleGateway(): Promise<string[]> {
   return modules
 }
 
+/** Declarations do nothing, so whoever imports one of them does not load the others. */
+const pureModules = [{ test: /[\\/]core[\\/](?:kit|plugin)[\\/]/, sideEffects: false }]
+
 /** The samples of each preset are a file of their own, which only `trigger` reads. */
 function samplesFile(module: string | undefined): string | undefined {
   const [, preset] = /[\\/]presets[\\/]([\w-]+)[\\/]samples\.ts$/.exec(module ?? '') ?? []
   return preset && `samples/${preset}.js`
 }
 
-/** Reading a file for each built-in extension would slow down the start, so the build has all of them in one module. */
+/** Reading a file for each built-in extension would slow down the start, so the build has all of them in one module, and the commands in another. */
 const builtins: Plugin = {
   name: 'builtin-extensions',
   load: async (id) => {
-    if (id !== join(root, 'core', 'loader', 'builtins.ts')) return null
-    const files = await listBuiltins(root)
+    const [, name] = /[\\/]core[\\/]loader[\\/](builtins|builtin-commands)\.ts$/.exec(id) ?? []
+    if (name === undefined) return null
+    const files = await (name === 'builtins' ? listBuiltins : listBuiltinCommands)(root)
     const imports = files.map((file, index) => `import extension${index} from ${JSON.stringify(file)}\n`)
     const list = files.map((_, index) => `extension${index}`).join(', ')
     return `${imports.join('')}export const builtins = [${list}].flat()`

@@ -2,20 +2,26 @@
 // between `<!-- command: <name> -->` and `<!-- end -->`; the rest of the page is written by hand.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
-import { registerCommands } from '../core/cli/commands.ts'
-import { addControlOptions } from '../core/cli/declare/options.ts'
+import type { Command } from 'commander'
+import { createParser, type ListedCommand } from '../core/cli/parser.ts'
+import { listBuiltinCommands } from '../core/cli/program.ts'
 
 const page = join(import.meta.dirname, '..', 'docs', 'cli.md')
 
 /** The commands that do something, by name, such as `runs list`. Hidden ones are internal. */
 export function listCommands(): Map<string, Command> {
-  const program = new Command('svc-gateway')
-  registerCommands(program)
+  const program = parserOf(listBuiltinCommands())
   const visible = program.createHelp().visibleCommands(program)
   const leaves = visible.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]))
   return new Map(leaves.filter((command) => command.name() !== 'help').map((command) => [nameOf(command), command]))
 }
+
+const parserOf = (commands: readonly ListedCommand[]): Command => createParser(commands, '', async () => {})
+
+/** A command that needs only a client of the gateway. */
+const [any] = parserOf([{ name: 'any', description: '', examples: [], needs: ['control'], run() {} }]).commands as [
+  Command,
+]
 
 const nameOf = (command: Command): string =>
   command.parent?.parent ? `${command.parent.name()} ${command.name()}` : command.name()
@@ -24,7 +30,7 @@ const nameOf = (command: Command): string =>
 export function renderPage(text: string): string {
   const commands = listCommands()
   return text.replaceAll(/<!-- command: (.+) -->\n[^]*?<!-- end -->/g, (_block, name: string) => {
-    const command = name === 'any' ? addControlOptions(new Command()) : commands.get(name)
+    const command = name === 'any' ? any : commands.get(name)
     if (!command) throw new Error(`docs/cli.md has a part for "${name}", which is no command.`)
     const parts = name === 'any' ? [renderOptions(command, new Set())] : renderCommand(name, command)
     return [`<!-- command: ${name} -->`, ...parts.filter(Boolean), '<!-- end -->'].join('\n\n')
@@ -32,7 +38,7 @@ export function renderPage(text: string): string {
 }
 
 function renderCommand(name: string, command: Command): string[] {
-  const shared = new Set(addControlOptions(new Command()).options.map(keyOf))
+  const shared = new Set(any.options.map(keyOf))
   const examples = readExamples(command)
   return [
     `\`svc-gateway ${name} ${command.usage()}\`: ${command.description()}`,

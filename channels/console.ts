@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
+import { createSerialQueue } from 'svc-gateway/kit'
 import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object({
@@ -62,7 +63,8 @@ export default defineChannel<Static<typeof Config>>({
 /** The file records what was sent: a message whose key is in it is not written again, also not after a crash. */
 async function openSentLog(file: string) {
   let { handle, keys, torn } = await openFile(file)
-  let last: Promise<unknown> = Promise.resolve()
+  /** One record at a time, so that each has its own line. */
+  const writes = createSerialQueue()
 
   async function write(record: Message): Promise<void> {
     if (!(await isSameFile(file, handle))) await reopen()
@@ -84,14 +86,9 @@ async function openSentLog(file: string) {
 
   return {
     has: (key: string) => keys.has(key),
-    /** Writes one record at a time, so that each has its own line. */
-    append(record: Message): Promise<void> {
-      const written = last.then(() => write(record))
-      last = written.catch(ignore)
-      return written
-    },
+    append: (record: Message): Promise<void> => writes.add(() => write(record)),
     async close() {
-      await last
+      await writes.settled()
       await handle.close()
     },
   }

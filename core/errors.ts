@@ -38,6 +38,7 @@ export const errorTable = {
   internal_error: [500, "Something went wrong inside. See the gateway's log."],
   tool_failed: [500, "The tool failed. See the gateway's log."],
   transform_failed: [500, "The hook's transform failed. See the gateway's log."],
+  scheme_failed: [500, "The hook's scheme could not verify the sender. See the gateway's log."],
   model_failed: [502, "The model failed or could not be reached. See the run's record."],
   overloaded: [503, 'Too many runs are waiting; try again as Retry-After says.'],
   store_unavailable: [

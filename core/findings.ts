@@ -10,10 +10,13 @@ import { findNeededJobs } from './hooks/jobs/needed-jobs.ts'
 import type { FoundPackages } from './loader/packages.ts'
 import type { Extensions } from './loader/registry.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
+import { areTracesOn, tracePackages } from './telemetry/tracer.ts'
 import { findUndeclaredNames } from './tools/unmatched-names.ts'
 
 interface WarningDeps {
   extensions: Extensions
+  /** The environment of the gateway. Absent: it is not known. */
+  env?: NodeJS.ProcessEnv
   /** The sandbox to load transforms in. Absent: a temporary one is created. */
   sandbox?: Sandbox
   /** True: invalid values were removed, so extensions may lack settings that they rely on. */
@@ -30,11 +33,12 @@ export async function resolveWithWarnings(document: ConfigDocument, extensions: 
 /** Returns the warnings in the order of the file. */
 export async function findWarnings(
   resolved: ResolvedConfig,
-  { extensions, sandbox, isIncomplete = false }: WarningDeps,
+  { extensions, env = {}, sandbox, isIncomplete = false }: WarningDeps,
 ): Promise<ConfigProblem[]> {
   const finders = [
     () => findUndeclaredNames(resolved.config, declareLoginTools(extensions)),
     ...createPackageFinders(resolved, extensions),
+    () => (areTracesOn(env) ? describePackages([extensions.findPackages(tracePackages, {})], ['telemetry']) : []),
     () => findBrokenTransforms(resolved, sandbox),
   ]
   const found = finders.map(async (find): Promise<readonly Finding[]> => {

@@ -7,13 +7,16 @@ import { logSecrets, type Redactor } from './config/redaction.ts'
 import type { ResolvedConfig } from './config/resolve.ts'
 import { keepUntilRestart } from './config/restart-keys.ts'
 import type { Config, LogConfig } from './config/schema/schema.ts'
+import { readVersion } from './control/version.ts'
 import { describeError, GatewayError } from './errors.ts'
 import { findWarnings, resolveWithWarnings } from './findings.ts'
 import type { Log } from './plugin/plugin.ts'
 import type { ReloadResult } from './runtime/gateway-api.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
+import { createSerialQueue } from './serial-queue.ts'
 import { type Environment, openServices } from './services.ts'
 import { retryUntilStored } from './store/retry-until-stored.ts'
+import { areTracesOn, openTracer, type Tracer, tracePackages } from './telemetry/tracer.ts'
 
 export interface GatewayOptions extends Environment {
   config: Config
@@ -55,6 +58,9 @@ export interface Gateway {
 /** How long the calls of WebSocket clients may take to end after a reload. Then the clients must reconnect. */
 const disconnectGraceMs = 5_000
 
+/** A stop waits this long for the last spans, even if the drain time is over. */
+const minFlushMs = 1_000
+
 /** How often a failed store operation is retried. */
 const storeRetryMs = 1_000
 
@@ -73,7 +79,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 async function open(options: GatewayOptions, opened: AsyncDisposableStack): Promise<Gateway> {
-  const { config, file, port, extensions, env, redactor, setLogLevel, signal } = options
+  const { config, file, port, extensions, env, redactor, logFor, setLogLevel, signal } = options
   const stop = new AbortController()
   const stopping = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])])
   let isReady = false
@@ -81,12 +87,16 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   /** The runtimes that a reload has replaced, each with the promise of its closing. */
   const retired = new Map<Runtime, Promise<void>>()
 
-  const services = openServices({ ...options, current: () => current, opened })
+  const tracer = await openTraces({ env, extensions, log: logFor('telemetry') })
+  if (tracer) opened.defer(() => tracer.close(minFlushMs))
+  const services = openServices({ ...options, tracer, current: () => current, opened })
   const { logs, meters, storage, work, delivery, hooks, http } = services
   const log = logs.logFor('config')
-  const reloads = serialize(meters.reload.instrument(reload))
-  const starting = serialize(start)
-  const lifecycle = { findRefusal, stopping, reload: reloads.call }
+  // One after another, so that two changes never overlap.
+  const [starts, reloads] = [createSerialQueue(), createSerialQueue()]
+  const measuredReload = meters.reload.instrument(reload)
+  const started = Promise.withResolvers<void>()
+  const lifecycle = { findRefusal, stopping, started: started.promise, reload: () => reloads.add(measuredReload) }
   // The store is opened in its own thread while the runtime is built.
   const first = await createRuntime({ services, lifecycle, config })
   current = first
@@ -136,7 +146,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
 
   /** Runs in the background, because a transform may take seconds to load. */
   function logWarnings(resolved: ResolvedConfig): void {
-    void findWarnings(resolved, { extensions, sandbox: current.transforms.sandbox }).then(
+    void findWarnings(resolved, { extensions, env, sandbox: current.transforms.sandbox }).then(
       (warnings) => warnings.forEach((warning) => log.warn({}, describeProblem(warning))),
       (error: unknown) => log.error(describeError(error), 'the configuration could not be checked for warnings'),
     )
@@ -185,6 +195,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     await Promise.all([delivery.outbox.resume(), work.runs.resume()])
     stopping.throwIfAborted()
     isReady = true
+    started.resolve()
     current.start()
     hooks.jobs.open()
     storage.retention.start()
@@ -198,7 +209,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     const remainingMs = (): number => Math.max(0, deadline - performance.now())
     stop.abort(new GatewayError('shutting_down'))
     isReady = false
-    await starting.settled()
+    await starts.settled()
     const closed = http.listener.close()
     await reloads.settled()
     await Promise.all([current.stop(), hooks.jobs.close(), storage.retention.close(), work.leadership.close()])
@@ -212,28 +223,26 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     ])
     clearTimeout(cutoff)
     await Promise.all([current.close(), ...retired.values()])
+    await tracer?.close(Math.max(minFlushMs, remainingMs()))
     await opened.disposeAsync()
   }
 
   let closing: Promise<void> | undefined
   return {
     app: first.app,
-    listen: starting.call,
-    reload: reloads.call,
+    listen: () => starts.add(start),
+    reload: lifecycle.reload,
     logWarnings,
     close: () => (closing ??= close()),
   }
 }
 
-/** Runs calls one after another, so that two changes never overlap. */
-function serialize<T>(call: () => Promise<T>): { call: () => Promise<T>; settled: () => Promise<unknown> } {
-  let last: Promise<unknown> = Promise.resolve()
-  return {
-    call: () => {
-      const next = last.then(call)
-      last = next.catch(() => undefined)
-      return next
-    },
-    settled: () => last,
-  }
+/** Undefined if traces are off. If packages are missing, the warnings about the configuration name them. */
+async function openTraces({
+  env,
+  extensions,
+  log,
+}: Pick<GatewayOptions, 'env' | 'extensions'> & { log: Log }): Promise<Tracer | undefined> {
+  if (!areTracesOn(env) || extensions.findPackages(tracePackages, {}).missing !== undefined) return undefined
+  return await openTracer({ env, version: readVersion(), log })
 }

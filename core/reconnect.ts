@@ -1,5 +1,5 @@
-// Keeps something open that lasts, such as a connection: opens it, opens it again after failures, and closes it.
-import { setTimeout as delay } from 'node:timers/promises'
+// The supervisor of what lasts, such as a connection: opens it, opens it again after failures, and closes it.
+import { withDeadline } from './deadline.ts'
 import { isAuthError } from './plugin/errors.ts'
 import { describeThrown } from './errors.ts'
 import { createOutage } from './outage.ts'
@@ -33,20 +33,24 @@ export interface SupervisorOptions<Opened extends Closable> {
   /** Says in a sentence what is missing. Then it is not opened. */
   findMissing?(): string | undefined
   /** Called each time it has been opened. */
-  onOpened?(): void
+  onOpened?(opened: Opened): void
+  /** Time limit for `open`: a minute unless set. */
+  openMs?: number
   /** Removes secrets from a text. */
-  redact(text: string): string
+  redact?(text: string): string
   log: Log
-  /** The log lines. */
-  messages: Record<'opened' | 'failed' | 'lost' | 'refused' | 'closed', string>
+  /** The log lines. A connection that is lost is logged as `failed` unless there is a line for it. */
+  messages: Record<'opened' | 'failed' | 'refused', string> & Partial<Record<'lost' | 'closed', string>>
+  /** True: that it was opened is logged only at the end of an outage. */
+  isQuiet?: boolean
 }
 
 export interface Supervisor<Opened> {
   /** Absent while it is not open. */
   readonly opened: Opened | undefined
   health(): Health
-  /** Opens it in the background, and retries on failure. */
-  open(): void
+  /** Opens it, and retries on failure. Resolves after the first attempt, however it ends. */
+  open(): Promise<void>
   /** Closes it until `open` is called again. `reason` is a sentence. */
   standBy(reason: string): Promise<void>
   /** Keeps it closed while `work` runs, then opens it again. */
@@ -62,8 +66,6 @@ const firstRetryMs = 1_000
 const longestRetryMs = 60_000
 /** Limit for the wait that a service asks for. */
 const longestRetryAfterMs = 3_600_000
-/** Time limit for `open`. */
-const openMs = 60_000
 /** Time limit for closing, so that an extension cannot delay the stop. */
 const closeMs = 3_000
 
@@ -75,7 +77,7 @@ interface Attempt<Opened> {
 }
 
 export function createSupervisor<Opened extends Closable>(options: SupervisorOptions<Opened>): Supervisor<Opened> {
-  const { fields, redact, log, messages } = options
+  const { fields, openMs = 60_000, redact = String, log, messages } = options
   const closed = new AbortController()
   const outage = createOutage(log, {
     level: 'warn',
@@ -96,24 +98,23 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
     health = { state, since, ...(reason !== undefined && { reason: redact(reason) }) }
   }
 
-  function tryOpen(): void {
+  async function tryOpen(): Promise<void> {
+    clearTimeout(retry)
     retry = undefined
     const missing = options.findMissing?.()
     if (missing !== undefined) return setState('failing', missing)
     const stop = new AbortController()
     const attempt: Attempt<Opened> = { stop, startedAt: performance.now(), opening: callOpen(stop.signal, onLost) }
     current = attempt
-    const limit = setTimeout(() => onFailed(attempt, new Error(tooSlow)), openMs).unref()
-    attempt.opening
-      .then(
-        (result) => onOpened(attempt, result),
-        (error: unknown) => onFailed(attempt, error),
-      )
-      .finally(() => clearTimeout(limit))
+    const limits = { signals: [stop.signal], ms: openMs, reason: () => tooSlow('connect', openMs) }
+    await withDeadline(limits, () => attempt.opening).then(
+      (result) => onOpened(attempt, result),
+      (error: unknown) => onFailed(attempt, error),
+    )
 
     function onLost(reason: unknown): void {
       if (current !== attempt) return
-      if (!isAuthError(reason)) log.warn({ ...fields, ...describeThrown(reason) }, messages.lost)
+      if (!isAuthError(reason)) log.warn({ ...fields, ...describeThrown(reason) }, messages.lost ?? messages.failed)
       leave(attempt, reason)
     }
   }
@@ -128,8 +129,8 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
     if (current !== attempt) return
     opened = result
     setState('connected')
-    if (!outage.worked(fields)) log.info(fields, messages.opened)
-    options.onOpened?.()
+    if (!outage.worked(fields) && !options.isQuiet) log.info(fields, messages.opened)
+    options.onOpened?.(result)
   }
 
   function onFailed(attempt: Attempt<Opened>, error: unknown): void {
@@ -147,7 +148,7 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
     if (isAuthError(error)) return log.error({ ...fields, reason }, messages.refused)
     void ended.then(() => {
       if (!mayOpen() || current || retry) return
-      retry = setTimeout(tryOpen, Math.max(waitMs, retryAfterMsOf(error))).unref()
+      retry = setTimeout(() => void tryOpen(), Math.max(waitMs, retryAfterMsOf(error))).unref()
       waitMs = Math.min(waitMs * 2, longestRetryMs)
     })
   }
@@ -156,19 +157,23 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
   async function end(): Promise<void> {
     clearTimeout(retry)
     const attempt = current
+    const wasOpen = opened !== undefined
     ;[current, opened, retry] = [undefined, undefined, undefined]
     if (!attempt) return
     attempt.stop.abort()
     const closing = attempt.opening.then((result) => result.close())
-    await Promise.race([closing, delay(closeMs, undefined, { ref: false })]).catch(() => undefined)
+    await withDeadline({ ms: closeMs, reason: () => tooSlow('close', closeMs) }, () => closing).catch(
+      (error: unknown) => wasOpen && log.warn({ ...fields, ...describeThrown(error) }, 'an extension failed to close'),
+    )
   }
 
   const mayOpen = (): boolean => !closed.signal.aborted && !isPaused && !isStandby
 
-  function start(): void {
+  async function start(): Promise<void> {
+    if (!mayOpen() || current) return
     waitMs = firstRetryMs
     setState('connecting')
-    tryOpen()
+    await tryOpen()
   }
 
   return {
@@ -176,9 +181,9 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
       return opened
     },
     health: () => health,
-    open() {
+    async open() {
       isStandby = false
-      if (mayOpen()) start()
+      await start()
     },
     async standBy(reason) {
       isStandby = true
@@ -192,24 +197,24 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
         await work()
       } finally {
         isPaused = false
-        if (mayOpen()) start()
+        void start()
       }
     },
     async reopen() {
       await end()
-      if (mayOpen() && !current) start()
+      void start()
     },
     signal: closed.signal,
     async close() {
       closed.abort()
       const wasOpen = opened !== undefined
       await end()
-      if (wasOpen) log.info(fields, messages.closed)
+      if (wasOpen && messages.closed !== undefined) log.info(fields, messages.closed)
     },
   }
 }
 
-const tooSlow = `it did not connect within ${openMs / 1000} seconds`
+const tooSlow = (verb: string, ms: number): Error => new Error(`it did not ${verb} within ${ms / 1000} seconds`)
 
 /** How long the service asks to wait. */
 function retryAfterMsOf(error: unknown): number {

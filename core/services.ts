@@ -30,6 +30,7 @@ import { createLeadership } from './schedules/leadership.ts'
 import type { ExtensionState, Log } from './plugin/plugin.ts'
 import type { Attempt } from './runs/attempt.ts'
 import type { Outcome } from './runs/outcome.ts'
+import { createRunTracing, type RunTracing } from './runs/run-tracing.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
 import { createEvents, type Events } from './sessions/events.ts'
 import { createChangeEvents } from './store/commits/change-events.ts'
@@ -40,6 +41,7 @@ import { createRetention, type Retention } from './store/retention.ts'
 import type { NewEvent, Store } from './store/store.ts'
 import { sendWorkMessages } from './store/commits/work-messages.ts'
 import type { Replicas, Topic } from './store/replicas.ts'
+import type { Tracer } from './telemetry/tracer.ts'
 import { Type } from './typebox.ts'
 import { readWorkspaceFile } from './tools/workspace.ts'
 
@@ -59,6 +61,8 @@ interface ServiceOptions extends Environment {
   onFatal?: ((error: GatewayError) => void) | undefined
   logFor(component: string): Log
   redactor: Redactor
+  /** Absent: traces are off. */
+  tracer?: Tracer | undefined
   /** Returns the current runtime. Not called before the first one is built. */
   current(): CurrentRuntime
   /** Collects what must be closed. */
@@ -81,9 +85,11 @@ export interface Services {
   /** When the process started, in Unix milliseconds. */
   startedAt: number
   logs: LogStream
-  /** Removes the secrets of the configuration from a text. */
-  redact(text: string): string
+  /** Removes the secrets of the configuration. */
+  redactor: Pick<Redactor, 'text' | 'json'>
   meters: Meters
+  /** Absent: traces are off. */
+  tracer: Tracer | undefined
   storage: {
     store: Store
     /** Resolves when the store is open, and rejects when it cannot be opened. */
@@ -102,7 +108,14 @@ export interface Services {
     stateOf(owner: string): ExtensionState
     retention: Retention
   }
-  work: { runs: Runs; events: Events; leadership: ReturnType<typeof createLeadership>; replyStreams: ReplyStreams }
+  work: {
+    runs: Runs
+    events: Events
+    leadership: ReturnType<typeof createLeadership>
+    replyStreams: ReplyStreams
+    /** Absent: traces are off. */
+    tracing: RunTracing | undefined
+  }
   delivery: {
     connections: Connections
     logins: Logins
@@ -122,7 +135,7 @@ export interface Services {
 
 /** Starts to open the store and builds the services. Each of them acts only after it is started. */
 export function openServices(options: ServiceOptions): Services {
-  const { config, dir, file, env, extensions, logFor, redactor, current, opened, onFatal } = options
+  const { config, dir, file, env, extensions, logFor, redactor, tracer, current, opened, onFatal } = options
   const owner = randomUUID()
   const createId = (): string => randomUUIDv7()
   const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
@@ -142,6 +155,7 @@ export function openServices(options: ServiceOptions): Services {
   opened.defer(store.close)
   const stateOf = (extension: string): ExtensionState => createExtensionState(store, extension)
   const events = createEvents({ store })
+  const tracing = tracer && createRunTracing({ tracer, store, config: () => current().config, redact: redactor.text })
   const runs = createRuns({
     store,
     events,
@@ -156,6 +170,7 @@ export function openServices(options: ServiceOptions): Services {
     owner,
     isShared,
     replicas,
+    tracing,
     log: logs.logFor('agents'),
   })
   const createLease = isShared ? createSharedLeases({ store, owner, log: logs.logFor('store') }) : createOwnedLease
@@ -198,6 +213,7 @@ export function openServices(options: ServiceOptions): Services {
     owner,
     ...failureEvents,
     readFile: readWorkspaceFile,
+    onAttempt: tracing?.delivery,
     replicas: isShared ? replicas : undefined,
     log: logs.logFor('delivery'),
   })
@@ -222,8 +238,9 @@ export function openServices(options: ServiceOptions): Services {
     environment: { dir, file, env, extensions: loginTools.extensions },
     startedAt: Date.now(),
     logs,
-    redact: redactor.text,
+    redactor,
     meters,
+    tracer,
     storage: {
       store,
       opened: opening.opened,
@@ -241,6 +258,7 @@ export function openServices(options: ServiceOptions): Services {
       events,
       leadership: createLeadership({ events, createLease, replicas, isShared, log: logs.logFor('agents') }),
       replyStreams: createReplyStreams(),
+      tracing,
     },
     delivery: {
       connections,

@@ -1,5 +1,12 @@
 // What every extension must do, as vitest suites for your own extensions: `svc-gateway/testing`.
 export { channelContract, type Platform, type SaidFile } from './contracts/channel.ts'
+export {
+  type CommandCase,
+  commandContract,
+  type CommandResult,
+  type CommandRun,
+  runCommand,
+} from './contracts/command.ts'
 export { createTestContext, type TestContext } from './contracts/context.ts'
 export {
   createTestGateway,

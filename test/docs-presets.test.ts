@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hookSchemes } from '../core/config/schema/hook-auth.ts'
+import { hookSchemes } from './hooks/schemes.ts'
 import { loadPresets, type LoadedPreset } from './presets/deliver.ts'
 
 const page = await readFile(join(import.meta.dirname, '..', 'docs', 'presets.md'), 'utf8')

@@ -5,10 +5,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
-import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { listCommands, renderPage } from '../.ci/cli-docs.ts'
-import { registerCommands } from '../core/cli/commands.ts'
+import { createParser } from '../core/cli/parser.ts'
+import { listBuiltinCommands } from '../core/cli/program.ts'
 import { reservedPaths } from '../core/config/hooks-path.ts'
 import { createConfigSchema } from '../core/config/schema/schema.ts'
 import { errorTable } from '../core/errors.ts'
@@ -74,7 +74,7 @@ describe('docs/configure.md', async () => {
 
   it.each(pages)('and other pages name only known keys: %s', (page) => {
     const named = matchesOf(
-      /`((?:gateway|hooks|agents|tools|session|providers|channels|storage|log)\.[\w.<>-]+)`/g,
+      /`((?:gateway|hooks|agents|tools|session|providers|channels|storage|log|telemetry)\.[\w.<>-]+)`/g,
       read(page),
     )
     expect(named.filter((name) => !/\.(?:json5|ts)$/.test(name) && name !== 'tools.invoke' && !isKey(name))).toEqual([])
@@ -175,8 +175,7 @@ describe('docs/operate.md', () => {
 })
 
 describe('docs/cli.md', () => {
-  const program = new Command()
-  registerCommands(program)
+  const program = createParser(listBuiltinCommands(), '', async () => {})
   // Hidden commands and options are internal.
   const visible = program.createHelp().visibleCommands(program)
   const commands = visible.map((command) => command.name())
@@ -270,7 +269,9 @@ describe('the plugin contract', () => {
   it('has a doc comment on every export', () => {
     const names = [
       'alerts',
+      'command-input',
       'connect-error',
+      'escape-for-terminal',
       'event-message',
       'fields',
       'git',

@@ -1,5 +1,5 @@
 // The examples of docs/plugins.md: extracted from the page, loaded as plugins, and used.
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync, hash, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+import { hookAuthRules } from '../core/config/rules/hook-auth.ts'
+import { createVerifier } from '../core/hooks/auth/verify-signature.ts'
 import { loadExtensions } from '../core/loader/registry.ts'
 import { channelContract, createTestContext, presetContract, providerContract, toolsetContract } from './contracts.ts'
 import { openMailbox } from './doubles/mailbox.ts'
@@ -45,6 +47,9 @@ describe('docs/plugins.md', () => {
       'house-models',
       'status-page',
       'news',
+      'parcel',
+      'bank',
+      'expensive',
     ])
     expect(extensions.problems).toEqual([])
   })
@@ -113,4 +118,43 @@ presetContract(extensions.presets.get('status-page')!, {
   skipped: [{ what: 'a minor incident', payload: incident('minor') }],
   refused: [{ what: 'an unknown impact', payload: incident('huge') }],
   signed: { auth: { secret: 'the secret' }, headers: { 'x-signature': `sha256=${signature}` }, body },
+})
+
+const parcel = JSON.stringify({ parcel: 'P1', state: 'delivered' })
+const sentAt = String(Date.now())
+const parcelProof = createHmac('sha256', 'the secret').update(`w1.${sentAt}.${parcel}`).digest('base64')
+
+presetContract(extensions.presets.get('parcel')!, {
+  scheme: extensions.schemes.get('parcel')!,
+  accepted: [{ what: 'a delivered parcel', payload: JSON.parse(parcel) }],
+  signed: {
+    auth: { secret: 'the secret' },
+    headers: { 'x-parcel-id': 'w1', 'x-parcel-time': sentAt, 'x-parcel-signature': `v2=${parcelProof}` },
+    body: parcel,
+  },
+})
+
+describe('the scheme "bank" of docs/plugins.md', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const auth = { scheme: 'bank', publicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString() }
+  const { schemes } = extensions
+
+  it('verifies the time and the body', async () => {
+    const verifier = createVerifier(auth, { schemes, log: createTestContext().log })
+    const judge = (rawBody: string, at: number) => {
+      const time = new Date(at).toISOString()
+      const content = `${time}|${hash('sha256', '{}')}`
+      const headers: Record<string, string> = {
+        'x-bank-time': time,
+        'x-bank-proof': sign('RSA-SHA256', Buffer.from(content), privateKey).toString('base64'),
+      }
+      const request = { header: (name: string) => headers[name], method: 'POST', url: () => '', now: Date.now() }
+      return verifier.verify({ ...request, rawBody: Buffer.from(rawBody) })
+    }
+    expect([...hookAuthRules(auth, { schemes })]).toEqual([])
+    expect(verifier).toMatchObject({ signsBody: true, hiddenHeaders: ['x-bank-proof'] })
+    expect(await judge('{}', Date.now())).toEqual({ ok: true })
+    expect(await judge('{ }', Date.now())).toMatchObject({ ok: false })
+    expect(await judge('{}', Date.now() - 301_000)).toMatchObject({ ok: false })
+  })
 })

@@ -45,12 +45,12 @@ beforeAll(async () => {
 afterAll(() => rm(dir, { recursive: true }))
 
 /** Starts the installed command in a new folder `home`; without a configuration, it writes one. */
-async function start(home: string, config?: object) {
+async function start(home: string, config?: object, env: NodeJS.ProcessEnv = {}) {
   await mkdir(home)
   if (config) await writeFile(join(home, 'gateway.json5'), JSON.stringify(config), { mode: 0o600 })
   const child = spawn(command, ['--port', '0'], {
     cwd: home,
-    env: { ...process.env, HOME: home },
+    env: { ...process.env, HOME: home, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -137,6 +137,22 @@ describe('the installed package', () => {
     expect(log()).not.toContain('baileys')
   })
 
+  it('names the packages that traces need, in one line, and works without them', async () => {
+    const home = join(dir, 'traces')
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }
+    const needed =
+      'telemetry needs the packages @opentelemetry/api and @opentelemetry/sdk-node; ' +
+      'run: npm i @opentelemetry/api@1.10.0 @opentelemetry/sdk-node@0.301.0'
+    const { url, log } = await start(home, { gateway: { auth: { token: 'token-of-the-gateway-0123456789' } } }, env)
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    await expect.poll(log).toContain(needed)
+    const check = (variables: NodeJS.ProcessEnv) =>
+      run(command, ['check'], { cwd: home, env: { ...process.env, ...variables } })
+    expect((await check(env)).stderr).toBe(`warning: line 1: ${needed}\n`)
+    expect((await check({ ...env, OTEL_SDK_DISABLED: 'true' })).stderr).toBe('')
+    expect((await check({})).stderr).toBe('')
+  })
+
   it('names the package that a PostgreSQL store needs and that is not installed', async () => {
     const home = join(dir, 'database')
     await mkdir(home)
@@ -160,7 +176,7 @@ describe('the installed package', () => {
     const home = join(dir, 'templates')
     await mkdir(home)
     const call = (...args: string[]) => run(command, args, { cwd: home, env: { ...process.env, HOME: home } })
-    for (const kind of ['channel', 'toolset', 'preset', 'provider'])
+    for (const kind of ['channel', 'toolset', 'preset', 'provider', 'command'])
       expect((await call('plugin', 'new', `my-${kind}`, '--kind', kind)).stdout).toContain('  .gitignore\n')
     expect((await call('transform', 'new', 'orders')).stdout).toContain('  svc-gateway transform test orders.ts')
     expect((await call('completion', 'bash')).stdout).toContain('complete -F _svc_gateway svc-gateway')

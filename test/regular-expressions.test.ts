@@ -15,14 +15,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'channels/msteams/conversations.ts': [String.raw`\/+$`],
   'channels/telegram/client.ts': [String.raw`\/+$`],
   'channels/whatsapp/cloud-api.ts': [String.raw`\/+$`],
-  'core/cli/control-client.ts': [String.raw`\/+$`],
-  'core/cli/declare/options.ts': [String.raw`\/+$`],
+  'core/cli/parser.ts': [String.raw`\/+$`],
+  'core/cli/preset-setup.ts': [String.raw`\/+$`],
   'core/cli/doctor/credentials.ts': ['change[-_ ]?me|your[-_ ]|example|placeholder|password|123456|abcdef|<.*>'],
   'core/cli/doctor/models.ts': [';.*$'],
-  'core/cli/import/curl-request.ts': [String.raw`^([^:;]+)[:;]\s*([^]*)$`],
-  'core/cli/import/curl.ts': ['[?#].*$'],
-  'core/cli/presets/setup.ts': [String.raw`\/+$`],
-  'core/cli/trigger/trigger.ts': ["^([\\w!#$%&'*+.^`|~-]+):\\s*(.*)$"],
+  'core/kit/command-input.ts': ["^([\\w!#$%&'*+.^`|~-]+):\\s*(.*)$"],
   'core/config/file/edit-text.ts': [String.raw`\n?[ \t]*$`],
   'core/config/resolve.ts': [String.raw`\/\/[^/@]*:[^/]*@|[?&]password=`],
   // At most 40 digits.
@@ -30,6 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // The reply is at most 1,300 characters long.
   'core/runs/heartbeat-ok.ts': ['(?:<[^<>]{1,200}>|&nbsp;|[*_`~\\s])+$', '(?:<[^<>]{1,200}>|[*_`~])+$'],
   'core/runtime/hooks.ts': [String.raw`\/+$`],
+  'plugins/commands/import-curl/request.ts': [String.raw`^([^:;]+)[:;]\s*([^]*)$`],
   'plugins/presets/gmail/credentials.ts': [String.raw`\/+$`],
 }
 

@@ -1,7 +1,7 @@
 // The connection to Discord's gateway, which delivers events: it identifies, resumes, and reports what it cannot mend.
-import { once } from 'node:events'
 import type { REST } from '@discordjs/rest'
 import type { SessionInfo, WebSocketManager } from '@discordjs/ws'
+import { withDeadline } from 'svc-gateway/kit'
 import { AuthError } from 'svc-gateway/plugin'
 import { errorOfFailure, refusedToken } from './failure.ts'
 
@@ -91,9 +91,8 @@ async function connect(
   manager: WebSocketManager,
   { signal, apiRoot }: Pick<GatewayDeps, 'signal' | 'apiRoot'>,
 ): Promise<void> {
-  const ended = AbortSignal.any([signal, AbortSignal.timeout(connectMs)])
-  const end = once(ended, 'abort').then(() => Promise.reject(new Error('Discord did not answer in time.')))
-  await Promise.race([manager.connect(), end]).catch((error: unknown) => {
+  const limit = { ms: connectMs, signals: [signal], reason: () => new Error('Discord did not answer in time.') }
+  await withDeadline(limit, () => manager.connect()).catch((error: unknown) => {
     throw errorOfFailure(error, apiRoot)
   })
 }

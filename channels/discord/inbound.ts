@@ -1,7 +1,7 @@
 // Hands Discord's messages to the gateway, one after the other, and fetches those that were missed.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SessionInfo } from '@discordjs/ws'
-import { keepLatest } from 'svc-gateway/kit'
+import { createSerialQueue, keepLatest } from 'svc-gateway/kit'
 import { AuthError, type ChannelContext, type InboundMessage } from 'svc-gateway/plugin'
 import { fetchMissed } from './catch-up.ts'
 import { type DiscordApi, errorOfFailure, failureOf, refusedToken } from './failure.ts'
@@ -33,7 +33,7 @@ const longestRetryMs = 30_000
 export function createInbound({ api, bot, progress, context, signal }: InboundDeps): Inbound {
   const findPlace = createPlaces(api, signal)
   const isNew = createDuplicateFilter()
-  let last: Promise<void> = Promise.resolve()
+  const events = createSerialQueue()
   let waiting = 0
   let isFull = false
 
@@ -43,8 +43,8 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
     isFull = waiting >= maxWaiting
     if (isFull) return context.lost('Too many messages are waiting to be stored.')
     waiting++
-    last = last
-      .then(() => (signal.aborted ? undefined : work()))
+    void events
+      .add(() => (signal.aborted ? undefined : work()))
       .catch((error: unknown) => {
         if (!signal.aborted)
           context.log.error(
@@ -106,7 +106,7 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
   return {
     onMessage: (data, session) => enqueue(() => handOver(data, session)),
     onDelivering: (session) => enqueue(() => catchUp(session)),
-    close: () => last,
+    close: async () => void (await events.settled()),
   }
 }
 

@@ -1,4 +1,4 @@
-// Calls the REST API. The library's own client hides the status of some answers, and waits for an answer for ever.
+// Calls the REST API.
 
 /** An answer with an error status. Its message holds no text of the server, since that may repeat a message. */
 export class StatusError extends Error {

@@ -43,7 +43,6 @@ export default defineChannel<Static<typeof Config>>({
     idempotency: 'reconcile',
     maxFileBytes: 100 * 1024 * 1024,
   },
-  packages: () => ({ '@mattermost/client': '11.9.0' }),
 
   async connect({ botToken, baseUrl }, context) {
     const api = createApi({ baseUrl, botToken })

@@ -1,4 +1,5 @@
 // Hands posts to the gateway in order, and remembers how far it has come, so that nothing is lost in a gap.
+import { createSerialQueue } from 'svc-gateway/kit'
 import type { ChannelContext, InboundMessage } from 'svc-gateway/plugin'
 import type { Api } from './api.ts'
 import type { Directory } from './directory.ts'
@@ -26,7 +27,7 @@ const overlapMs = 10_000
 
 export function receivePosts({ api, context, serverTime, directory, read }: ReceiveDeps) {
   const started = Promise.withResolvers<void>()
-  let queue: Promise<void> = started.promise.then(catchUp)
+  const queue = createSerialQueue()
   let cursor = 0
   let ended = false
   let caughtUp: ReadonlySet<string> = new Set()
@@ -72,17 +73,17 @@ export function receivePosts({ api, context, serverTime, directory, read }: Rece
     context.log.debug({ err: error }, 'receiving failed')
     context.lost('A message could not be received; it is tried again after reconnecting.')
   }
-  queue = queue.catch(fail)
+  const enqueue = (work: () => Promise<void>): void => void queue.add(() => work().catch(fail))
+
+  enqueue(() => started.promise.then(catchUp))
 
   return {
-    onPost(post: Post): void {
-      queue = queue.then(() => handle(post)).catch(fail)
-    },
+    onPost: (post: Post): void => enqueue(() => handle(post)),
     /** Starts with what was missed; what arrives meanwhile comes after it. */
     start: started.resolve,
     async close(): Promise<void> {
       ended = true
-      await queue
+      await queue.settled()
     },
   }
 }

@@ -1,5 +1,5 @@
 // The WebSocket: hands over each new post, and reports the connection as lost when it breaks or misses something.
-import type Library from '@mattermost/client'
+import { fieldsOf, withDeadline } from 'svc-gateway/kit'
 import type { ChannelContext } from 'svc-gateway/plugin'
 import { isPost, type Post } from './inbound.ts'
 
@@ -10,127 +10,88 @@ interface SocketDeps {
   onPost(post: Post): void
 }
 
-/** Time limit for the server's first message. */
+/** Time limit for the server's first event. */
 const helloMs = 20_000
 /** The REST API has answered before. */
 const proxyHint = 'If a proxy is in front of it, it must pass on WebSockets to /api/v4/websocket.'
-/** A server that does not answer within this time is gone. */
+/** A server that does not answer a ping within this time is gone. */
 const pingMs = 30_000
-/** The longest time that a timer knows: the gateway reconnects and pings, not the library. */
-const never = 2 ** 31 - 1
+/** Largest message. A post has at most 64 KiB of text. */
+const maxPayload = 16 * 1024 * 1024
 
 export async function openSocket({ url, botToken, context, onPost }: SocketDeps) {
-  const { default: library } = await import('@mattermost/client')
+  const { WebSocket } = await import('ws')
+  const socket = new WebSocket(url, { maxPayload, perMessageDeflate: false })
   const hello = Promise.withResolvers<void>()
-  const { client, closeSocket } = createClient(library, context.log)
   let state: 'opening' | 'open' | 'ended' = 'opening'
-  let watchdog: NodeJS.Timeout | undefined
+  let requests = 0
+  let events = 0
+  let isAnswered = true
+  let cause: Error | undefined
+  const pings = setInterval(ping, pingMs)
 
-  client.addMessageListener(({ event, data }) => {
-    if ((event as string) === 'hello') hello.resolve()
-    if ((event as string) !== 'posted') return
-    const post = readPost(data)
-    if (post) onPost(post)
+  function request(action: string, data: object): void {
+    socket.send(JSON.stringify({ action, seq: ++requests, data }))
+  }
+
+  function accept({ event, seq, data }: Readonly<Record<string, unknown>>): void {
+    // Answers to requests have no event.
+    if (typeof event !== 'string') return
+    // The first event of a connection is `hello`, with the number 0.
+    if (seq !== events++) return end('An event of Mattermost was lost.')
+    if (event === 'hello') hello.resolve()
+    if (event !== 'posted') return
+    const post = parse(fieldsOf(data)['post'])
+    if (isPost(post)) onPost(post)
     else context.log.debug({}, 'an event of Mattermost was ignored: it has an unknown shape')
-  })
-  // Without this listener, the library takes each new connection for one that has missed something.
-  client.addMissedMessageListener(ignore)
-  // The library sets a timer after this call, which `close` has to end.
-  client.addCloseListener(() => queueMicrotask(() => end('Mattermost closed the connection.')))
+  }
+
+  function ping(): void {
+    if (state === 'opening') return
+    if (!isAnswered) return end('Mattermost does not answer any more.')
+    isAnswered = false
+    socket.ping()
+  }
 
   function end(reason: string): void {
-    hello.reject(new Error(`${reason} ${proxyHint}`))
+    hello.reject(new Error(`${reason} ${proxyHint}`, { cause }))
     if (state === 'open') context.lost(reason)
     close()
   }
 
   function close(): void {
     state = 'ended'
-    clearInterval(watchdog)
-    quietly(() => client.close())
-    closeSocket()
+    clearInterval(pings)
+    socket.terminate()
   }
 
-  function watch(): void {
-    let answered = true
-    watchdog = setInterval(() => {
-      if (!answered) return end('Mattermost does not answer any more.')
-      answered = false
-      client.ping(() => (answered = true))
-    }, pingMs)
+  socket.on('open', () => request('authentication_challenge', { token: botToken }))
+  socket.on('message', (message: Buffer) => state !== 'ended' && accept(fieldsOf(parse(String(message)))))
+  socket.on('pong', () => (isAnswered = true))
+  // `close` follows.
+  socket.on('error', (error) => (cause = error))
+  socket.on('close', () => state !== 'ended' && end('Mattermost closed the connection.'))
+
+  const limit = {
+    ms: helloMs,
+    signals: [context.signal],
+    reason: () => new Error(`Mattermost did not answer in time. ${proxyHint}`),
   }
-
-  const timer = setTimeout(() => end('Mattermost did not answer in time.'), helloMs)
-  const abort = () => end('The gateway stops.')
-  context.signal.addEventListener('abort', abort, { once: true })
-  quietly(() => client.initialize(url, botToken))
-  await hello.promise.finally(() => {
-    clearTimeout(timer)
-    context.signal.removeEventListener('abort', abort)
-  })
-  state = 'open'
-  watch()
-  return { close, showTyping: (channelId: string) => client.userTyping(channelId, '') }
-}
-
-/** The library's `close` does not end a socket that is still connecting, so `closeSocket` has to. */
-function createClient(library: typeof Library, log: ChannelContext['log']) {
-  let socket: WebSocket | undefined
-  const client = new library.WebSocketClient({
-    newWebSocketFn: (url) => (socket = createSocket(url, log)),
-    minWebSocketRetryTime: never,
-    maxWebSocketRetryTime: never,
-    reconnectJitterRange: 0,
-    clientPingInterval: never,
-  })
-  return { client, closeSocket: () => socket?.close() }
-}
-
-/** An event contains the post as a string of JSON. */
-function readPost(data: unknown): Post | undefined {
   try {
-    const post: unknown = JSON.parse((data as { post: string }).post)
-    return isPost(post) ? post : undefined
+    await withDeadline(limit, () => hello.promise)
+  } catch (error) {
+    close()
+    throw error
+  }
+  state = 'open'
+  return { close, showTyping: (channelId: string) => request('user_typing', { channel_id: channelId, parent_id: '' }) }
+}
+
+/** Undefined if it is no JSON. */
+function parse(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text))
   } catch {
     return undefined
   }
 }
-
-/** The library throws at messages that it does not understand, which would end the process. */
-function createSocket(url: string, log: ChannelContext['log']): WebSocket {
-  const socket = new WebSocket(url)
-  const handlers: Partial<Record<string, (event: Event) => void>> = {}
-  for (const type of ['open', 'message', 'error', 'close'])
-    socket.addEventListener(type, (event) =>
-      quietly(() => {
-        try {
-          handlers[`on${type}`]?.(event)
-        } catch {
-          log.debug({}, 'a message of Mattermost was ignored: it has an unknown shape')
-        }
-      }),
-    )
-  return new Proxy(socket, {
-    get: (_socket, name) => {
-      const value: unknown = Reflect.get(socket, name)
-      return typeof value === 'function' ? (value.bind(socket) as unknown) : value
-    },
-    set: (_socket, name, handler) => {
-      handlers[String(name)] = handler as (event: Event) => void
-      return true
-    },
-  })
-}
-
-/** The library prints received messages, among other things. It does so only while it is called. */
-function quietly(call: () => void): void {
-  const { log, warn } = console
-  Object.assign(console, { log: ignore, warn: ignore })
-  try {
-    call()
-  } finally {
-    Object.assign(console, { log, warn })
-  }
-}
-
-const ignore = () => undefined

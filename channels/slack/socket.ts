@@ -1,5 +1,6 @@
 // The Socket Mode connection: hands over one event at a time, and confirms each to Slack when it has been handled.
 import type { SocketModeClient, SocketModeOptions } from '@slack/socket-mode'
+import { createSerialQueue } from 'svc-gateway/kit'
 import { AuthError, type ChannelContext } from 'svc-gateway/plugin'
 import { toAuthError } from './errors.ts'
 
@@ -24,15 +25,13 @@ const closeMs = 500
 
 export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<void> }> {
   const { context } = deps
-  let queue: Promise<unknown> = Promise.resolve()
+  const events = createSerialQueue()
   const stop = new AbortController()
   let current = await start()
 
   async function start(): Promise<SocketModeClient> {
     const socket = await createSocket(deps)
-    socket.on('slack_event', (envelope: Envelope) => {
-      queue = queue.then(() => handle(envelope))
-    })
+    socket.on('slack_event', (envelope: Envelope) => void events.add(() => handle(envelope)))
     forwardWellFormed(socket, { onReplace: () => void replace(socket), log: context.log })
     await startSocket(socket, { signal: context.signal, apiRoot: deps.options.slackApiUrl })
     socket.once('disconnected', () => socket === current && lose('Slack closed the connection.'))
@@ -68,7 +67,7 @@ export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<v
   return {
     async close() {
       stop.abort()
-      await queue
+      await events.settled()
       await closeSocket(current)
     },
   }

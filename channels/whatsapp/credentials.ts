@@ -1,5 +1,6 @@
 // Keeps the credentials and the encryption keys of a linked device in the state of the account, one record per key.
 import type { AuthenticationState, SignalDataSet, SignalDataTypeMap } from 'baileys'
+import { createSerialQueue } from 'svc-gateway/kit'
 import type { ExtensionState } from 'svc-gateway/plugin'
 import type { Library } from './library.ts'
 
@@ -36,7 +37,7 @@ export async function openCredentials(state: ExtensionState, { BufferJSON, initA
   const index = createIndex(state)
   const stored = await state.get(credentialsKey)
   const creds = stored === undefined ? initAuthCreds() : (decode(stored) as AuthenticationState['creds'])
-  let writing: Promise<void> = Promise.resolve()
+  const writes = createSerialQueue()
   let wiped = false
 
   async function read(type: KeyType, id: string): Promise<[string, unknown][]> {
@@ -69,17 +70,13 @@ export async function openCredentials(state: ExtensionState, { BufferJSON, initA
   const credentials: Credentials = {
     auth: { creds, keys },
     isLinked: () => creds.me?.id !== undefined && creds.account !== undefined,
-    save: () => {
-      const written = writing.then(async () => {
+    save: () =>
+      writes.add(async () => {
         if (!wiped) await state.set(credentialsKey, encode(creds))
-      })
-      writing = written.catch(() => undefined)
-      return written
-    },
+      }),
     async wipe() {
       wiped = true
-      await writing
-      await state.delete(credentialsKey)
+      await writes.add(() => state.delete(credentialsKey))
       for (const type of keyTypes) await index.clear(type)
     },
   }

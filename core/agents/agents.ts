@@ -1,6 +1,6 @@
 // Resolves the configured agents and their settings.
 import { join, resolve } from 'node:path'
-import { agentIdsOf, defaultAgentId } from '../config/agent-ids.ts'
+import { agentIdsOf, defaultAgentId } from '../config/schema/agents.ts'
 import type { Config } from '../config/schema/schema.ts'
 import { mainSessionKey } from '../sessions/keys.ts'
 

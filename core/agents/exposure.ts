@@ -33,12 +33,11 @@ export async function startsWithPrivateData(
 }
 
 /**
- * Returns true if an earlier attempt at this run read external content with a tool. The model sees the progress of that
- * attempt again.
+ * Returns true if an earlier attempt at this run read external content with a tool. The model reads its steps again.
  */
 export async function hasReadExternalContent(
   store: Pick<Store, 'getExposure'>,
-  { id, result }: Pick<StoredRun, 'id' | 'result'>,
+  { id, steps }: Pick<StoredRun, 'id' | 'steps'>,
 ): Promise<boolean> {
-  return result.progress !== undefined && (await store.getExposure(id)) !== undefined
+  return steps > 0 && (await store.getExposure(id)) !== undefined
 }

@@ -1,6 +1,5 @@
 // Describes a model failure: a message that is safe to show anywhere, and a detail for the run's record only.
 import { GatewayError } from '../errors.ts'
-import type { Json } from '../plugin/plugin.ts'
 
 /** In characters. */
 const maxDetailLength = 500
@@ -12,8 +11,6 @@ interface ModelErrorOptions {
   secrets: readonly string[]
   /** Replaces the sentence that the cause suggests. */
   sentence?: string | undefined
-  /** The messages of the model and the tools before the failure. */
-  progress?: readonly Json[] | undefined
 }
 
 export class ModelError extends GatewayError {
@@ -24,15 +21,13 @@ export class ModelError extends GatewayError {
   readonly isTransient: boolean
   /** How long the service asks clients to wait. */
   readonly retryAfterMs: number | undefined
-  readonly progress: readonly Json[]
 
-  constructor(cause: unknown, { provider, secrets, sentence, progress = [] }: ModelErrorOptions) {
+  constructor(cause: unknown, { provider, secrets, sentence }: ModelErrorOptions) {
     const last = findLastError(cause)
     super('model_failed', sentence ?? describeCause(last), { cause })
     this.provider = provider
     this.isTransient = isTransient(last)
     this.retryAfterMs = readRetryAfterMs(last)
-    this.progress = progress
     this.detail = removeSecrets(formatError(last), secrets).slice(0, maxDetailLength).toWellFormed()
   }
 }

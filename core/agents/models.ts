@@ -1,12 +1,12 @@
 // Resolves model references to models, and checks whether a request may use them. Providers load when first needed.
 import { readFileSync } from 'node:fs'
-import { parseDuration } from '../config/duration.ts'
+import { parseDuration } from '../kit/duration.ts'
 import { secretValues } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
 import { defaultFirstTokenTimeout, settingsOfProvider } from '../config/schema/extensions.ts'
 import { GatewayError } from '../errors.ts'
 import { createExtensionLog } from '../loader/extension-log.ts'
-import type { Json, LanguageModel, Log, Provider } from '../plugin/plugin.ts'
+import type { LanguageModel, Log, Provider } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
 import type { Agent } from './agents.ts'
 import { ModelError } from './model-error.ts'
@@ -24,7 +24,7 @@ export interface Model {
   /** Loads the provider, once for all its models. Rejects with `model_failed` if that fails. */
   model(): Promise<LanguageModel>
   /** Creates the error for a failure of this model, without the secrets of its provider. */
-  createError(cause: unknown, options?: { sentence?: string; progress?: readonly Json[] }): ModelError
+  createError(cause: unknown, options?: { sentence?: string }): ModelError
 }
 
 /** The agent whose list of models applies. */

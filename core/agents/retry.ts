@@ -19,8 +19,6 @@ export function planRetry({ kind, result }: Retried, error: ModelError, policy: 
   const notBefore = Math.ceil(now + delayMs)
   const earliestAt = Math.ceil(now + Math.min(delayMs, Math.max(error.retryAfterMs ?? 0, minDelayMs)))
   if (notBefore > since + policy.forSeconds * 1000) return undefined
-  // An attempt without progress of its own keeps the progress of the one before.
-  const progress = error.progress.length > 0 ? error.progress : result.progress
   return {
     notBefore,
     provider: error.provider,
@@ -28,7 +26,6 @@ export function planRetry({ kind, result }: Retried, error: ModelError, policy: 
     result: {
       error: createErrorRecord(error),
       retry: { since, count: count + 1, nextAt: notBefore, earliestAt },
-      ...(progress && { progress }),
     },
   }
 }

@@ -1,5 +1,4 @@
 // Replaces the error texts of the model library with sentences that a model can act on.
-import type { ModelMessage } from 'ai'
 
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [/^AI_NoSuchToolError\b/, 'There is no tool with this name; call one of those that you were given.'],
@@ -13,18 +12,4 @@ const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
 /** Errors of tools, and of the rules that refuse a call, keep their own text. */
 export function describeToolError(text: string): string {
   return sentences.find(([pattern]) => pattern.test(text))?.[1] ?? text.replace(/^Error: /, '')
-}
-
-/** Does the same for the errors that the library itself adds to the conversation. */
-export function replaceToolErrors(messages: readonly ModelMessage[]): ModelMessage[] {
-  return messages.map((message) =>
-    message.role === 'tool' ? { ...message, content: message.content.map(replaceErrorText) } : message,
-  )
-}
-
-type ToolPart = Extract<ModelMessage, { role: 'tool' }>['content'][number]
-
-function replaceErrorText(part: ToolPart): ToolPart {
-  if (part.type !== 'tool-result' || part.output.type !== 'error-text') return part
-  return { ...part, output: { ...part.output, value: describeToolError(part.output.value) } }
 }

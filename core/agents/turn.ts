@@ -1,18 +1,23 @@
-// Executes one turn: sends the prompt to the model, answers its tool calls and reads its reply. Ends when the signal
-// aborts.
-import type { LanguageModelMiddleware, ModelMessage } from 'ai'
+// Executes one turn: calls the model, makes the tool calls that it asks for, and repeats both until it has the reply.
+// Each step is recorded before the next one depends on it. Ends when the signal aborts.
+import type { GenerateTextStepEndEvent, LanguageModelMiddleware, ModelMessage, ToolSet } from 'ai'
+import type * as Ai from 'ai'
 import { GatewayError } from '../errors.ts'
 import type { Json, Log, Tool } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
-import { untilAborted } from '../tools/deadline.ts'
+import { untilAborted } from '../deadline.ts'
+import type { Usage } from '../store/run-spec.ts'
+import type { Step } from '../store/store.ts'
+import { toHeaders, type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
+import type { CallCheck } from '../tools/check-call.ts'
 import type { Invoke } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
 import { wellFormed } from '../well-formed.ts'
+import { type Conversation, createConversation } from './conversation.ts'
+import { createOutputLimits, type ModelAnswer, type OutputLimits, readAnswer } from './model-answer.ts'
 import { limitOpening, limitSilence, type ModelCallObserver } from './model-silence.ts'
 import { type Model, resolveReasoning } from './models.ts'
-import { readReply, type Reply, UnfinishedReply } from './reply.ts'
-import { replaceToolErrors } from './tool-error-text.ts'
-import { createToolSet } from './turn-tools.ts'
+import { createToolCalls } from './tool-calls.ts'
 
 export interface TurnInput {
   agent: { id: string }
@@ -24,12 +29,24 @@ export interface TurnInput {
   prompt: string
   /** Earlier messages of the session, oldest first, already trimmed. */
   history: readonly Json[]
-  /** The messages of an earlier attempt at this run. The turn continues from there. */
-  progress?: readonly Json[] | undefined
   sessionKey: string
   /** What the tool policy looks at, apart from agent, session and model. */
   from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'initiators'>
   runId: string
+  /** Which attempt at the run this is, from 1. */
+  attempt: number
+  /** The steps of earlier attempts. The turn continues after them. */
+  steps?: readonly Step[] | undefined
+  /**
+   * Stores steps, or their new state. A tool is called when its step is stored, and its result is read when that is
+   * stored. If it rejects, the turn ends with its error.
+   * @param count how many steps the run has now
+   */
+  record(steps: readonly Step[], count: number): Promise<void>
+  /** Called when a call of the model begins. */
+  onModelStep?: ((step: Step) => void) | undefined
+  /** The span of a step, if the run is traced. */
+  traceOfStep?: ((number: number) => TraceContext | undefined) | undefined
   /** Observes the calls of the model. */
   modelCalls?: ModelCallObserver | undefined
   /** Ends the turn. It then rejects with the signal's reason immediately. */
@@ -42,18 +59,27 @@ export interface TurnInput {
   onToolError?: ((tool: string, error: unknown) => void) | undefined
 }
 
-export interface TurnResult extends Reply {
+export interface TurnResult {
+  reply: string
+  /** `stop`, `length` if the reply was cut, `tool-calls` if the steps ran out, or another term of the model library. */
+  finishReason: string
+  /** The tokens of all steps of the run. */
+  usage: Usage
   /** The messages for the transcript: the user's message, and those of the model and the tools. */
   messages: Json[]
+  /** The last call of the model, which is stored with the end of the run. */
+  lastStep: Step
 }
 
-/** Throws `model_failed` (a `ModelError`), or the signal's reason. */
+/** Throws `model_failed` (a `ModelError`), the error of `record`, or the signal's reason. */
 export type RunTurn = (input: TurnInput) => Promise<TurnResult>
 
 export interface TurnDeps {
   invoke: Invoke
   /** Lists the tools that the turn may call. */
   tools(subject: Subject): readonly Tool[]
+  /** What the policy says of a call. */
+  check(subject: Subject, tool: string): CallCheck
   log: Log
   /** The maximum number of model calls in one turn. */
   maxSteps?: number
@@ -67,76 +93,198 @@ export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps)
     const over = new AbortController()
     try {
       const signal = AbortSignal.any([input.signal, over.signal])
-      const reply = await untilAborted(callModel({ ...deps, maxSteps, maxRetries }, input, signal), input.signal)
-      return { ...reply, messages: [...createOpeningMessages(input), ...reply.messages] }
+      return await untilAborted(takeTurn({ ...deps, maxSteps, maxRetries }, input, signal), input.signal)
     } catch (error) {
       if (input.signal.aborted) throw input.signal.reason
-      if (error instanceof GatewayError) throw error
-      const { cause, progress } = error instanceof UnfinishedReply ? error : { cause: error, progress: [] }
-      throw input.model.createError(cause, { progress: [...(input.progress ?? []), ...progress] })
+      throw error
     } finally {
       over.abort()
     }
   }
 }
 
-async function callModel(
-  { invoke, tools, log, maxSteps, maxRetries }: Required<TurnDeps>,
+async function takeTurn(deps: Required<TurnDeps>, input: TurnInput, signal: AbortSignal): Promise<TurnResult> {
+  const { maxSteps } = deps
+  const opening: Json = { role: 'user', content: input.prompt }
+  const conversation = createConversation(input.steps, input.model.ref)
+  const calls = createCalls(deps, { input, conversation, signal })
+  await calls.tools.finish()
+  const callModel = await openModel(deps, input, signal)
+  const limits = createOutputLimits()
+  for (;;) {
+    const isLast = conversation.exchanges.length >= maxSteps - 1
+    const messages = [...input.history, opening, ...conversation.messages()]
+    const started = startModelStep(input, conversation.count() + 1)
+    input.onModelStep?.(started)
+    const trace = input.traceOfStep?.(started.number)
+    const answer = await callModel({ messages, tools: deps.tools(calls.subject()), isLast, limits, trace })
+    const step = endModelStep(started, answer)
+    if (isLast || answer.calls.length === 0) {
+      conversation.put(step)
+      return createResult(conversation, { opening, step, finishReason: answer.finishReason })
+    }
+    await calls.tools.make(step, answer.calls)
+  }
+}
+
+function createResult(
+  conversation: Conversation,
+  { opening, step, finishReason }: { opening: Json; step: Step; finishReason: string },
+): TurnResult {
+  return {
+    // Text before a tool call is not an answer. If the steps ran out, only the last step can hold one.
+    reply: conversation.reply(finishReason === 'tool-calls'),
+    finishReason,
+    usage: conversation.usage(),
+    messages: [opening, ...conversation.transcript()],
+    lastStep: { ...step, message: null },
+  }
+}
+
+// ── Calls of the model ───────────────────────────────────────────────────────────────────────────
+
+interface ModelCall {
+  messages: readonly Json[]
+  tools: readonly Tool[]
+  /** True: the answer must be the reply, so tools are off. */
+  isLast: boolean
+  limits: OutputLimits
+  /** The span of the call, which the model's service may continue. */
+  trace: TraceContext | undefined
+}
+
+type CallModel = (call: ModelCall) => Promise<ModelAnswer>
+
+/** Throws a `ModelError`, as the calls do. */
+async function openModel(
+  { log, maxRetries }: Required<TurnDeps>,
   input: TurnInput,
   signal: AbortSignal,
-): Promise<Reply> {
+): Promise<CallModel> {
+  const { firstTokenTimeoutMs, createError } = input.model
+  const withModelError = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (error) {
+      throw error instanceof GatewayError ? error : createError(error)
+    }
+  }
   // Imported by the first turn, so that neither the start nor a request waits for it.
-  const [ai, model] = await Promise.all([
-    import('ai'),
-    limitOpening(input.model.model, input.model.firstTokenTimeoutMs, input.modelCalls),
-  ])
+  const [ai, model] = await withModelError(() =>
+    Promise.all([import('ai'), limitOpening(input.model.model, firstTokenTimeoutMs, input.modelCalls)]),
+  )
   // The library would print its warnings; they go to the log instead (see below).
   globalThis.AI_SDK_LOG_WARNINGS = false
+  const watched = ai.wrapLanguageModel({
+    model,
+    middleware: [sendWellFormed, limitSilence(firstTokenTimeoutMs, input.modelCalls)],
+  })
+  const reasoning = resolveReasoning(input.thinking, input.model)
+
+  return ({ messages, tools, isLast, limits, trace }) =>
+    withModelError(async () => {
+      let ended: GenerateTextStepEndEvent | undefined
+      const { stream } = ai.streamText({
+        model: watched,
+        instructions: input.system,
+        messages: messages as unknown as ModelMessage[],
+        tools: declareTools(ai, tools),
+        ...(isLast && { toolChoice: 'none' as const }),
+        ...(reasoning && { reasoning }),
+        ...(trace && { headers: toHeaders(trace) }),
+        maxRetries,
+        abortSignal: signal,
+        // Errors are read from the stream; the default handler would print them as well.
+        onError: () => {},
+        onStepEnd: (step) => {
+          ended = step
+          for (const warning of step.warnings ?? [])
+            log.debug(
+              { runId: input.runId, ...(trace && { traceId: traceIdOf(trace) }), model: input.model.ref, warning },
+              'the provider reported a warning',
+            )
+        },
+      })
+      return await readAnswer({ stream, ended: () => ended }, limits, input.onDelta)
+    })
+}
+
+/** Without `execute`: the library would call a tool before its step is stored. */
+function declareTools(ai: Pick<typeof Ai, 'jsonSchema' | 'tool'>, tools: readonly Tool[]): ToolSet {
+  return Object.fromEntries(
+    tools.map(({ name, description, args }) => [name, ai.tool({ description, inputSchema: ai.jsonSchema(args) })]),
+  )
+}
+
+/** Some model servers refuse lone surrogates, which stored messages and a model's own text may hold. */
+const sendWellFormed: LanguageModelMiddleware = {
+  transformParams: async ({ params }) => ({ ...params, prompt: wellFormed(params.prompt) }),
+}
+
+type ModelCallStep = Extract<Step, { kind: 'model' }>
+
+const startModelStep = ({ attempt, model }: TurnInput, number: number): ModelCallStep => ({
+  number,
+  attempt,
+  kind: 'model',
+  status: 'running',
+  startedAt: Date.now(),
+  endedAt: null,
+  detail: { model: model.ref },
+  content: null,
+  message: null,
+})
+
+const endModelStep = (step: ModelCallStep, answer: ModelAnswer): ModelCallStep => {
+  const { text, message, usage, finishReason, firstTokenMs, responseModel } = answer
+  return {
+    ...step,
+    status: 'succeeded',
+    endedAt: Date.now(),
+    detail: {
+      ...step.detail,
+      usage,
+      finishReason,
+      firstTokenMs: firstTokenMs && Math.round(firstTokenMs),
+      responseModel,
+    },
+    content: { text },
+    message,
+  }
+}
+
+// ── Calls of tools ───────────────────────────────────────────────────────────────────────────────
+
+interface CallsContext {
+  input: TurnInput
+  conversation: Conversation
+  signal: AbortSignal
+}
+
+function createCalls({ invoke, check }: TurnDeps, { input, conversation, signal }: CallsContext) {
   let subject = subjectOfTurn(input)
   const onExternalContent = async (): Promise<void> => {
     if (subject.scopes) return
     subject = { ...subject, fromHook: true, scopes: [input.runId] }
     await input.onExternalContent?.()
   }
-  const call = async (tool: string, args: unknown): Promise<Json> => {
-    try {
-      return await invoke({ tool, args: wellFormed(args), subject, runId: input.runId, signal, onExternalContent })
-    } catch (error) {
-      if (error instanceof GatewayError && error.code === 'tool_failed') input.onToolError?.(tool, error.cause)
-      throw error
-    }
-  }
-  const reasoning = resolveReasoning(input.thinking, input.model)
-  const { stream } = ai.streamText({
-    model: ai.wrapLanguageModel({
-      model,
-      middleware: [sendWellFormed, limitSilence(input.model.firstTokenTimeoutMs, input.modelCalls)],
-    }),
-    instructions: input.system,
-    messages: [...input.history, ...createOpeningMessages(input)] as unknown as ModelMessage[],
-    tools: createToolSet(ai, tools(subject), call),
-    stopWhen: ai.isStepCount(maxSteps),
-    // The last step must be the answer, so tools are off.
-    prepareStep: ({ stepNumber, messages }) => ({
-      messages: replaceToolErrors(messages),
-      ...(stepNumber === maxSteps - 1 && { toolChoice: 'none' }),
-    }),
-    ...(reasoning && { reasoning }),
-    maxRetries,
-    abortSignal: signal,
-    // `readReply` reads errors from the stream; the default handler would print them as well.
-    onError: () => {},
-    onStepEnd: ({ warnings }) =>
-      warnings?.forEach((warning) =>
-        log.debug({ runId: input.runId, model: input.model.ref, warning }, 'the provider reported a warning'),
-      ),
+  const tools = createToolCalls({
+    conversation,
+    attempt: input.attempt,
+    check: (tool) => check(subject, tool),
+    call: async (tool, args, number) => {
+      try {
+        const trace = input.traceOfStep?.(number)
+        const { runId } = input
+        return await invoke({ tool, args: wellFormed(args), subject, runId, trace, signal, onExternalContent })
+      } catch (error) {
+        if (error instanceof GatewayError && error.code === 'tool_failed') input.onToolError?.(tool, error.cause)
+        throw error
+      }
+    },
+    record: (steps) => input.record(steps, conversation.count()),
   })
-  return await readReply(stream, input.onDelta)
-}
-
-/** Some model servers refuse lone surrogates, which stored messages and a model's own text may hold. */
-const sendWellFormed: LanguageModelMiddleware = {
-  transformParams: async ({ params }) => ({ ...params, prompt: wellFormed(params.prompt) }),
+  return { tools, subject: () => subject }
 }
 
 /** The caller that the tool policy sees for the calls of a turn. */
@@ -152,8 +300,3 @@ export const subjectOfTurn = ({
   model: model.ref,
   ...from,
 })
-
-const createOpeningMessages = ({ prompt, progress = [] }: TurnInput): Json[] => [
-  { role: 'user', content: prompt },
-  ...progress,
-]

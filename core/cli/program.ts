@@ -1,28 +1,90 @@
-// Loads and runs commands, and prints their errors without a stack.
-import { Command } from 'commander'
+// Finds the commands, runs one, and prints errors as one sentence.
+import type { Command as Parser } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
 import { nearest } from '../config/nearest.ts'
 import { readVersion } from '../control/version.ts'
-import { GatewayError } from '../errors.ts'
-import { CommandError } from './command-error.ts'
-import { registerCommands } from './commands.ts'
+import { firstLineOf, GatewayError, throwSiteOf } from '../errors.ts'
+import { escapeInLine } from '../kit/escape-for-terminal.ts'
+import { builtins } from '../loader/builtin-commands.ts'
+import type { Command } from '../plugin/command.ts'
+import { CommandError, exitCodes, isAuthError, isCommandError, isInputError } from '../plugin/errors.ts'
+import { ownCommands } from './commands.ts'
+import { createContext } from './context.ts'
+import { createParser, type ListedCommand } from './parser.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
-  const program = new Command('svc-gateway')
-    .description('Runs agents and connects them to the outside world over HTTP.')
-    .version(readVersion())
-  registerCommands(program)
-  rejectUnknownCommand(program, argv.slice(2))
+  const words = argv.slice(2)
+  let hasPlugins = false
   try {
-    await program.parseAsync(argv)
+    if (words[0] === 'complete') return await complete(words.slice(2))
+    const { commands, problems } = await findCommands(words)
+    hasPlugins = commands.some(({ plugin }) => plugin !== undefined)
+    for (const problem of problems) process.stderr.write(`${problem}\n`)
+    const parser = createParser(commands, readVersion(), execute)
+    rejectUnknownCommand(parser, words)
+    await parser.parseAsync(argv)
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`)
-    process.exitCode = error instanceof CommandError ? error.exitCode : 1
+    process.exitCode = isCommandError(error) ? error.exitCode : 1
+  }
+  // A plugin may have started something that keeps this process alive.
+  if (hasPlugins) process.stdout.write('', () => process.exit())
+}
+
+/** Prints what the last word may become. */
+async function complete(words: readonly string[]): Promise<void> {
+  const { listCandidates } = await import('./completion/complete.ts')
+  const { commands } = await findCommands(words.length > 1 ? words.slice(0, -1) : ['--help'])
+  const lines = await listCandidates(commands, words)
+  process.stdout.write(lines.map((line) => `${line}\n`).join(''), () => process.exit())
+}
+
+export const listBuiltinCommands = (): ListedCommand[] => [...ownCommands, ...(builtins as readonly Command[])]
+
+interface FoundCommands {
+  commands: readonly ListedCommand[]
+  /** One sentence for each plugin that cannot be used. */
+  problems: readonly string[]
+}
+
+/** Plugins are imported only if the words name no built-in command, or a list of commands. */
+async function findCommands(words: readonly string[]): Promise<FoundCommands> {
+  const commands = listBuiltinCommands()
+  if (isBuiltin(commands, words)) return { commands, problems: [] }
+  try {
+    const { locateConfig } = await import('../config/file/locate.ts')
+    const file = locateConfig({ option: readConfigOption(words) })
+    if (file === undefined) return { commands, problems: [] }
+    const { readConfigFile } = await import('../config/file/read.ts')
+    const { plugins, dir } = readConfigFile(file)
+    if (plugins.length === 0) return { commands, problems: [] }
+    const { loadCommands, ownSource } = await import('../loader/registry.ts')
+    const found = await loadCommands({ plugins, dir })
+    const theirs = [...found.commands].filter(([, source]) => source !== ownSource)
+    return {
+      commands: [...commands, ...theirs.map(([command, plugin]) => Object.assign({ plugin }, command))],
+      problems: found.problems,
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { commands, problems: [`The commands of plugins are not known: ${error.message.split('\n', 1)[0]}`] }
   }
 }
 
+/** The value of `--config`. The words cannot be parsed before the commands are known. */
+function readConfigOption(words: readonly string[]): string | undefined {
+  const at = words.findIndex((word) => /^--config(?:=|$)/.test(word))
+  return words[at] === '--config' ? words[at + 1] : words[at]?.slice('--config='.length)
+}
+
+/** Whether the words name a built-in command, so that no other one has to be known. */
+function isBuiltin(commands: readonly ListedCommand[], [first = 'start', second = '']: readonly string[]): boolean {
+  if (first.startsWith('-')) return !['-h', '--help'].includes(first)
+  return commands.some(({ name }) => name === first || name === `${first} ${second}`)
+}
+
 /** `start` is the default command, so a misspelled command would become its argument. */
-function rejectUnknownCommand(command: Command, [first, ...rest]: readonly string[]): void {
+function rejectUnknownCommand(command: Parser, [first, ...rest]: readonly string[]): void {
   if (command.commands.length === 0 || first === undefined || first.startsWith('-')) return
   const found = command.commands.find((one) => one.name() === first)
   if (found) return rejectUnknownCommand(found, rest)
@@ -37,9 +99,35 @@ function rejectUnknownCommand(command: Command, [first, ...rest]: readonly strin
   command.error(`There is no command "${called}"${fix}`)
 }
 
+async function execute(command: ListedCommand, input: Record<string, unknown>): Promise<void> {
+  const interrupt = new AbortController()
+  const context = await createContext(command, { ...input, interrupt })
+  try {
+    await command.run(input as never, context as never)
+  } catch (error) {
+    throw command.plugin === undefined || isExpected(error) ? error : failed(command, error)
+  }
+  if (interrupt.signal.aborted) process.exitCode = exitCodes.interrupted
+}
+
+const isExpected = (error: unknown): error is Error =>
+  error instanceof ConfigError ||
+  error instanceof GatewayError ||
+  isCommandError(error) ||
+  isInputError(error) ||
+  isAuthError(error)
+
+/** The place is in parentheses if a function is named. */
+function failed({ name, plugin }: ListedCommand, error: unknown): CommandError {
+  const place = throwSiteOf(error)
+    .at?.split(/[( )]/)
+    .find((part) => /:\d+$/.test(part))
+  const reason = [firstLineOf(error), place && `at ${place}`].filter(Boolean).join(', ')
+  return new CommandError(escapeInLine(`The command "${name}" of "${plugin}" failed (${reason}).`))
+}
+
 function describe(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof GatewayError || error instanceof CommandError)
-    return error.message
+  if (isExpected(error)) return error.message
   const { code, syscall, port } = error as NodeJS.ErrnoException & { port?: number }
   if (code === 'EADDRINUSE')
     return `Port ${port} is used by another program; stop it, or choose another port with --port or gateway.port.`

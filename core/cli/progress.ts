@@ -1,58 +1,24 @@
 // Shows the progress of long work: a bar in a terminal, lines elsewhere, or JSON lines.
 import { SingleBar } from 'cli-progress'
-import { printJson } from './inspect/output.ts'
+import type { ProgressOptions, ProgressSteps, ProgressView } from '../plugin/command.ts'
+import { print, printJson } from './terminal.ts'
 
-/** What a command does, by the name of the step in JSON. */
-export type Steps<Name extends string> = Readonly<Record<Name, { title: string; unit: Unit }>>
+type Report<Step extends string> = ProgressView<Step>['report']
+type Progress<Step extends string> = Parameters<Report<Step>>[0]
+type Unit = ProgressSteps<string>[string]['unit']
 
-type Unit = 'bytes' | 'files' | 'requests' | 'rows'
-
-export interface Progress<Name extends string> {
-  step: Name
-  /** In the unit of the step. */
-  done: number
-  total: number
-}
-
-export interface ProgressView<Name extends string> {
-  report(progress: Progress<Name>): void
-  /** Writes to standard output without breaking the bar. */
-  print(text: string): void
-  end(): void
+export function createProgressView<Step extends string>(
+  steps: ProgressSteps<Step>,
+  { json = false, onlyInTerminal = false }: ProgressOptions = {},
+): ProgressView<Step> {
+  if (!json && process.stderr.isTTY) return createBar(steps)
+  const report = json ? createJsonReport() : createLineReport(steps)
+  return { report: onlyInTerminal ? () => {} : report, print, end() {} }
 }
 
 export const formatCount = (count: number): string => count.toLocaleString('en')
 
 export const formatMegabytes = (bytes: number): string => formatTotal('bytes', bytes)
-
-interface ViewOptions {
-  json?: boolean | undefined
-}
-
-export function createProgressView<Name extends string>(
-  steps: Steps<Name>,
-  { json = false }: ViewOptions = {},
-): ProgressView<Name> {
-  if (json) return createJsonLines()
-  return process.stderr.isTTY ? createBars(steps) : createLines(steps)
-}
-
-const print = (text: string): void => void process.stdout.write(text)
-
-/** One line for each percent of a step. */
-function createJsonLines<Name extends string>(): ProgressView<Name> {
-  let shown = ''
-  return {
-    report: (progress) => {
-      const { step, done, total } = progress
-      const percent = `${step} ${Math.floor((100 * done) / total)}`
-      if (percent !== shown) printJson({ type: 'progress', ...progress })
-      shown = percent
-    },
-    print,
-    end() {},
-  }
-}
 
 const formatAmount = (unit: Unit, amount: number): string =>
   unit === 'bytes' ? (amount / 1e6).toFixed(1) : formatCount(amount)
@@ -62,29 +28,36 @@ function formatTotal(unit: Unit, total: number): string {
   return `${formatAmount(unit, total)} ${word}`
 }
 
+/** One line for each percent of a step. */
+function createJsonReport(): Report<string> {
+  let shown = ''
+  return (progress) => {
+    const { step, done, total } = progress
+    const percent = `${step} ${Math.floor((100 * done) / total)}`
+    if (percent !== shown) printJson({ type: 'progress', ...progress })
+    shown = percent
+  }
+}
+
 /** How often a line of a step may follow another. */
 const lineIntervalMs = 5000
 
 /** Standard output is for the result. */
-function createLines<Name extends string>(steps: Steps<Name>): ProgressView<Name> {
-  let current: Name | undefined
+function createLineReport<Step extends string>(steps: ProgressSteps<Step>): Report<Step> {
+  let current: Step | undefined
   let shownAt = 0
-  return {
-    report: ({ step, done, total }) => {
-      const isNew = step !== current
-      if (!isNew && performance.now() < shownAt + lineIntervalMs) return
-      const { title, unit } = steps[step]
-      process.stderr.write(`${title} (${isNew ? '' : `${formatAmount(unit, done)} of `}${formatTotal(unit, total)})\n`)
-      current = step
-      shownAt = performance.now()
-    },
-    print,
-    end() {},
+  return ({ step, done, total }) => {
+    const isNew = step !== current
+    if (!isNew && performance.now() < shownAt + lineIntervalMs) return
+    const { title, unit } = steps[step]
+    process.stderr.write(`${title} (${isNew ? '' : `${formatAmount(unit, done)} of `}${formatTotal(unit, total)})\n`)
+    current = step
+    shownAt = performance.now()
   }
 }
 
 /** One bar, which each step starts again, and which disappears at the end. Ctrl-C needs to restore nothing. */
-function createBars<Name extends string>(steps: Steps<Name>): ProgressView<Name> {
+function createBar<Step extends string>(steps: ProgressSteps<Step>): ProgressView<Step> {
   const bar = new SingleBar({
     format: '{bar} {title}: {amount}',
     barsize: 30,
@@ -92,12 +65,12 @@ function createBars<Name extends string>(steps: Steps<Name>): ProgressView<Name>
     linewrap: true,
     gracefulExit: false,
   })
-  let current: Progress<Name> | undefined
-  const describe = ({ step, done, total }: Progress<Name>) => {
+  let current: Progress<Step> | undefined
+  const describe = ({ step, done, total }: Progress<Step>) => {
     const { title, unit } = steps[step]
     return { title, amount: `${formatAmount(unit, done)} of ${formatTotal(unit, total)}` }
   }
-  const show = (progress: Progress<Name>): void => bar.start(progress.total, progress.done, describe(progress))
+  const show = (progress: Progress<Step>): void => bar.start(progress.total, progress.done, describe(progress))
   return {
     report: (progress) => {
       if (current?.step === progress.step) bar.update(progress.done, describe(progress))

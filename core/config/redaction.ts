@@ -9,19 +9,11 @@ const redacted = '[redacted]'
 export const redactConfig = (config: unknown, schema: JsonSchema): unknown =>
   replaceValues(config, (value, position) => (isSecretText(value, position) ? redacted : value), rootPosition(schema))
 
-/**
- * The exact path of every secret in the syntax of pino's `redact`: `channels["my-chat"].botToken`. `prefix` is the
- * field under which a configuration is logged.
- */
-export const secretPaths = (config: unknown, schema: JsonSchema, prefix?: string): string[] =>
-  secretsOf(config, schema).map(({ keys }) => pinoPath(prefix === undefined ? keys : [prefix, ...keys]))
-
 /** Shorter values, such as `1` or `debug`, are not redacted: they appear in too many other texts. */
 const minSecretLength = 6
 
 /** The values of the secrets, longest first. */
-export const secretValues = (config: unknown, schema: JsonSchema): string[] =>
-  longestFirst(secretsOf(config, schema).map(({ value }) => value))
+export const secretValues = (config: unknown, schema: JsonSchema): string[] => longestFirst(valuesOf(config, schema))
 
 /** The values that must not be logged: secrets of the configuration and credentials of the environment. */
 export const logSecrets = (
@@ -77,29 +69,16 @@ export function createRedactor(values: readonly string[] = []): Redactor {
 /** The value as it is escaped in a JSON string. */
 const inJson = (value: string): string => JSON.stringify(value).slice(1, -1)
 
-function secretsOf(config: unknown, schema: JsonSchema) {
-  const secrets: { keys: readonly string[]; value: string }[] = []
+function valuesOf(config: unknown, schema: JsonSchema): string[] {
+  const values: string[] = []
   const note = (value: unknown, position: SchemaPosition) => {
-    if (isSecretText(value, position)) secrets.push({ keys: position.keys, value })
+    if (isSecretText(value, position)) values.push(value)
     return value
   }
   replaceValues(config, note, rootPosition(schema))
-  return secrets
+  return values
 }
 
 /** A default is public. */
 const isSecretText = (value: unknown, { secret, schema = {} }: SchemaPosition): value is string =>
   secret && typeof value === 'string' && !('default' in schema && value === schema.default)
-
-/** If pino's syntax cannot express a key, the path of its parent is used. */
-function pinoPath(keys: readonly string[]): string {
-  const unnamable = keys.findIndex((key) => key.includes(']') || (key.includes('"') && key.includes("'")))
-  const named = unnamable < 0 ? keys : keys.slice(0, unnamable)
-  return named.reduce(
-    (path, key) =>
-      /^[A-Za-z_$][\w$]*$/.test(key)
-        ? `${path}${path && '.'}${key}`
-        : `${path}[${key.includes('"') ? `'${key}'` : `"${key}"`}]`,
-    '',
-  )
-}

@@ -6,9 +6,10 @@ import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { isInputError } from '../plugin/errors.ts'
 import type { Extensions } from '../loader/registry.ts'
+import type { Health } from '../reconnect.ts'
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
-import { iso, Time } from './lists.ts'
+import { Done, iso, Time } from './lists.ts'
 
 interface ChannelsDeps {
   extensions: Pick<Extensions, 'channels'>
@@ -27,9 +28,9 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
         response: { 200: AccountList },
       },
       handle: async () => ({
-        accounts: connections().map((state) => {
-          const { channel } = state
-          return Object.assign(viewHealth(state), { channel, hasLogin: channels.get(channel)?.login !== undefined })
+        accounts: connections().map((account) => {
+          const { channel } = account
+          return Object.assign(viewAccount(account), { channel, hasLogin: channels.get(channel)?.login !== undefined })
         }),
       }),
     }),
@@ -65,7 +66,7 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
         summary: 'Ends the login that is under way, if there is one. Its codes are void.',
         params: NameParams,
         body: AccountBody,
-        response: { 200: DoneReply },
+        response: { 200: Done },
       },
       handle: async ({ params, body }) => {
         await refuse(() => logins.cancel(targetOf(params, body)))
@@ -79,7 +80,7 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
         summary: 'Unlinks an account, and ends a login that is under way.',
         params: NameParams,
         body: AccountBody,
-        response: { 200: DoneReply, ...failures(409) },
+        response: { 200: Done, ...failures(409) },
       },
       handle: async ({ params, body }) => {
         await refuse(() => logins.logout(targetOf(params, body)))
@@ -89,12 +90,13 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
   ]
 }
 
-export const viewHealth = ({ accountId, state, since, reason }: ConnectionState) => ({
-  accountId,
+export const viewHealth = ({ state, since, reason }: Health<string>) => ({
   state,
   since: iso(since),
   ...(reason !== undefined && { reason }),
 })
+
+export const viewAccount = (account: ConnectionState) => ({ accountId: account.accountId, ...viewHealth(account) })
 
 const targetOf = ({ name }: { name: string }, { account }: { account?: string }) => ({ channel: name, account })
 
@@ -138,5 +140,3 @@ const LoginReply = Type.Object({
   code: Type.Optional(Type.String({ description: 'A code to type into the app.' })),
   reason: Type.Optional(Type.String({ description: 'Why the account is not linked.' })),
 })
-
-const DoneReply = Type.Object({ ok: Type.Literal(true) })

@@ -1,4 +1,5 @@
 // An endpoint of the control API: its schemas, and a function that handles a request.
+import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { Static, TSchema } from '../typebox.ts'
 
 export interface EndpointSchema {
@@ -38,3 +39,9 @@ type Definition<Schema extends EndpointSchema> = Pick<Endpoint, 'method' | 'path
 
 /** Infers the types of the handler's arguments from the schemas. */
 export const endpoint = <const Schema extends EndpointSchema>(definition: Definition<Schema>): Endpoint => definition
+
+/** Returns the record that a request names, or throws if there is none. */
+export function found<Value>(value: Value | undefined, code: ErrorCode): Value {
+  if (value === undefined) throw new GatewayError(code)
+  return value
+}

@@ -11,28 +11,20 @@ import { runEndpoints } from './runs.ts'
 import { scheduleEndpoints } from './schedules.ts'
 import { sessionEndpoints } from './sessions.ts'
 
-type DepsOf<Make extends (deps: never) => unknown> = Parameters<Make>[0]
-
-type EndpointDeps = DepsOf<typeof runEndpoints> &
-  DepsOf<typeof requestEndpoints> &
-  DepsOf<typeof hookEndpoints> &
-  DepsOf<typeof scheduleEndpoints> &
-  DepsOf<typeof sessionEndpoints> &
-  DepsOf<typeof outboxEndpoints> &
-  DepsOf<typeof pairingEndpoints> &
-  DepsOf<typeof extensionEndpoints> &
-  DepsOf<typeof channelEndpoints> &
-  DepsOf<typeof configEndpoints>
-
-export const createEndpoints = (deps: EndpointDeps): Endpoint[] => [
-  ...runEndpoints(deps),
-  ...requestEndpoints(deps),
-  ...hookEndpoints(deps),
-  ...scheduleEndpoints(deps),
-  ...sessionEndpoints(deps),
-  ...outboxEndpoints(deps),
-  ...pairingEndpoints(deps),
-  ...extensionEndpoints(deps),
-  ...channelEndpoints(deps),
-  ...configEndpoints(deps),
+const groups = [
+  runEndpoints,
+  requestEndpoints,
+  hookEndpoints,
+  scheduleEndpoints,
+  sessionEndpoints,
+  outboxEndpoints,
+  pairingEndpoints,
+  extensionEndpoints,
+  channelEndpoints,
+  configEndpoints,
 ]
+
+/** What all of them need: TypeScript infers the intersection of the parameters. */
+type EndpointDeps = (typeof groups)[number] extends (deps: infer Deps) => Endpoint[] ? Deps : never
+
+export const createEndpoints = (deps: EndpointDeps): Endpoint[] => groups.flatMap((create) => create(deps))

@@ -6,9 +6,9 @@ import { type Health, supervisedStates } from '../reconnect.ts'
 import { toolsetStates, type ToolsetState } from '../tools/open-toolset.ts'
 import type { RegisteredTool } from '../tools/registry.ts'
 import { Type } from '../typebox.ts'
-import { AccountHealth, viewHealth } from './channels.ts'
+import { AccountHealth, viewAccount, viewHealth } from './channels.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
-import { iso, Time } from './lists.ts'
+import { Time } from './lists.ts'
 
 interface ExtensionsDeps {
   extensions: Extensions
@@ -47,7 +47,7 @@ export function extensionEndpoints({
         })),
         toolsets: toolsets(),
         presets: [...extensions.presets.keys()],
-        jobs: jobs().map(viewJob),
+        jobs: jobs().map((job) => Object.assign({ preset: job.preset }, viewHealth(job))),
         policy: policyOf(tools()),
         routes: routes().map(({ method, path, schema: { summary } }) => ({ method, path, summary })),
       }),
@@ -65,14 +65,7 @@ function pluginsOf({ sources }: Extensions) {
 }
 
 const accountsOf = (name: string, states: readonly ConnectionState[]) =>
-  states.filter(({ channel }) => channel === name).map(viewHealth)
-
-const viewJob = ({ preset, state, since, reason }: ReturnType<ExtensionsDeps['jobs']>[number]) => ({
-  preset,
-  state,
-  since: iso(since),
-  ...(reason !== undefined && { reason }),
-})
+  states.filter(({ channel }) => channel === name).map(viewAccount)
 
 function policyOf(entries: readonly RegisteredTool[]) {
   const groups = new Set(entries.flatMap(({ tool: { group } }) => (group === undefined ? [] : `group:${group}`)))

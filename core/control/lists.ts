@@ -53,5 +53,7 @@ export const Time = (description?: string) =>
   Type.String({ format: 'date-time', ...(description !== undefined && { description }) })
 export const iso = (at: number): string => new Date(at).toISOString()
 
+export const Done = Type.Object({ ok: Type.Literal(true) })
+
 export const IdParams = Type.Object({ id: Type.String() })
 export type IdParams = Static<typeof IdParams>

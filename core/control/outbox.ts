@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import type { Store, StoredDelivery } from '../store/store.ts'
 import { Type } from '../typebox.ts'
-import { type Endpoint, endpoint } from './endpoint.ts'
+import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
 
 interface OutboxDeps {
@@ -34,8 +34,7 @@ export function outboxEndpoints({ store, extensions, notify }: OutboxDeps): Endp
         response: { 200: Retried, ...failures(404, 409) },
       },
       handle: async ({ params: { id } }) => {
-        const delivery = await store.getDelivery(id)
-        if (!delivery) throw new GatewayError('delivery_not_found')
+        const delivery = found(await store.getDelivery(id), 'delivery_not_found')
         if (!delivery.to) throw new GatewayError('conflict', 'The delivery has no recipient, so it cannot be sent.')
         if (!(await store.retryDelivery(id, Date.now())))
           throw new GatewayError(

@@ -2,12 +2,13 @@
 import { normalizeId } from '../config/channels/ids.ts'
 import { channelName } from '../config/channels/names.ts'
 import type { Config } from '../config/schema/schema.ts'
-import type { AccountRef, Pairing, PairingItem as StoredItem } from '../delivery/inbound/pairing.ts'
+import type { Pairing, PairingItem as StoredItem } from '../delivery/inbound/pairing.ts'
 import { failures } from '../http/failure.ts'
 import type { Channel } from '../plugin/plugin.ts'
+import type { AccountRef } from '../store/store.ts'
 import { notBlank, Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
-import { iso, Time } from './lists.ts'
+import { Done, iso, Time } from './lists.ts'
 
 interface PairingsDeps {
   config: Pick<Config, 'channels'>
@@ -47,7 +48,7 @@ export function pairingEndpoints({ config, extensions, pairing }: PairingsDeps):
       schema: {
         summary: 'Withdraws the approval of a sender.',
         body: Revocation,
-        response: { 200: Type.Object({ ok: Type.Literal(true) }), ...failures(400, 404) },
+        response: { 200: Done, ...failures(400, 404) },
       },
       handle: async ({ body: { channel, accountId = 'default', sender } }) => {
         const name = channelName(extensions.channels, channel)

@@ -6,7 +6,7 @@ import { runStatuses } from '../store/run-spec.ts'
 import { readText } from '../store/store.ts'
 import type { RequestSummary, Store, StoredRequest, StoredRun } from '../store/store.ts'
 import { Type } from '../typebox.ts'
-import { type Endpoint, endpoint } from './endpoint.ts'
+import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
 import { Authentication, ReplayReply, SkippedBy } from './replay-reply.ts'
 import { Run } from './runs.ts'
@@ -24,6 +24,8 @@ interface RequestsDeps {
 }
 
 export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
+  const findRequest = async (id: string) => found(await store.getRequest(id), 'request_not_found')
+
   return [
     endpoint({
       method: 'GET',
@@ -91,12 +93,6 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
       },
     }),
   ]
-
-  async function findRequest(id: string): Promise<StoredRequest> {
-    const request = await store.getRequest(id)
-    if (!request) throw new GatewayError('request_not_found')
-    return request
-  }
 
   async function getRuns({ result }: StoredRequest): Promise<StoredRun[]> {
     const runs = await Promise.all((result.runIds ?? []).map((id) => store.getRun(id)))

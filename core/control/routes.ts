@@ -61,7 +61,10 @@ const privateHeaders = {
 /** Counts every response of every route group. */
 function countRequests(app: FastifyInstance, { httpRequests }: Meters): void {
   app.addHook('onSend', (...[request, reply, payload, done]) => {
-    count(httpRequests, `route_group="${request.routeGroup}",status="${reply.statusCode}"`)
+    count(
+      httpRequests,
+      `route_group="${request.routeOptions.config.routeGroup ?? 'none'}",status="${reply.statusCode}"`,
+    )
     done(null, payload)
   })
 }

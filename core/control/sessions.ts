@@ -1,11 +1,10 @@
 // The endpoints that list sessions and show one with its events and its transcript.
-import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
 import { viewTranscript } from '../sessions/transcript.ts'
 import type { SessionPosition, Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
 import { locateSession, type SessionOwners } from '../tools/session.ts'
 import { Type } from '../typebox.ts'
-import { type Endpoint, endpoint } from './endpoint.ts'
+import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from './lists.ts'
 
 interface SessionsDeps {
@@ -61,8 +60,7 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
           store.listTranscript(key, pageRequest(query, defaultLines)),
         ])
         // Events may wait in a session that has no row yet.
-        const session = stored ?? sessionOfEvent(events, { key, agentId })
-        if (!session) throw new GatewayError('session_not_found')
+        const session = found(stored ?? sessionOfEvent(events, { key, agentId }), 'session_not_found')
         return {
           ...viewSession(session),
           ...(route && { lastRoute: viewRoute(route) }),

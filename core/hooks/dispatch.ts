@@ -9,6 +9,7 @@ import { GatewayError } from '../errors.ts'
 import { agentSessionKey, chosenSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { AcceptCommand, NewEvent, NewRequest, NewRun } from '../store/store.ts'
+import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { AgentReply, WakeBody, WakeReply } from './schemas.ts'
 import type { RequestLog } from './request-log.ts'
 
@@ -19,11 +20,13 @@ export interface IncomingRequest extends Omit<NewRequest, 'id' | 'body'> {
   keepBody: boolean
   /** `bodyHash` is empty when the key alone identifies the request; `latestOnly` if it is that of a `RepeatKey`. */
   idempotency?: { scope: string; key: string; bodyHash: string; latestOnly?: boolean } | undefined
+  /** Its span. */
+  trace?: TraceContext | undefined
 }
 
 /** The row of a request. */
 export function requestOf(
-  { rawBody, keepBody, idempotency: _idempotency, ...request }: IncomingRequest,
+  { rawBody, keepBody, idempotency: _idempotency, trace: _trace, ...request }: IncomingRequest,
   id: string,
 ): NewRequest {
   return { id, ...request, body: keepBody ? rawBody : null }
@@ -194,7 +197,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       expiresAt: at + (incoming.idempotency.latestOnly ? retryMs : idempotencyMs),
       reply: JSON.stringify(reply),
     }
-    const result = await runs.accept({ at, request, idempotency, events: work.events, runs: work.runs })
+    const { events, runs: started } = work
+    const result = await runs.accept({ at, request, idempotency, events, runs: started }, incoming.trace)
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
     if (result.outcome === 'accepted') return { reply, replayed: false, requestId: request.id }
     requestLog.record({ ...request, status: 'duplicate' })
@@ -207,7 +211,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 function createRun(
   { config, agents, models, recipients, createId }: PlannerDeps,
   body: AgentWork,
-  { hook, mapping, trusted, auth, concurrencyLimit }: Source,
+  { hook, mapping, trusted, auth, keepBody, concurrencyLimit }: Source,
 ): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
@@ -216,7 +220,7 @@ function createRun(
   const spec: RunSpec = {
     message: body.message,
     name: body.name?.trim(),
-    origin: { kind: 'hook', name: hook, mapping, trusted, auth },
+    origin: { kind: 'hook', name: hook, mapping, trusted, auth, ...(!keepBody && { keepContent: false }) },
     model,
     thinking: body.thinking,
     timeoutSeconds: body.timeoutSeconds,

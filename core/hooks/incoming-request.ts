@@ -8,7 +8,7 @@ import { TransformError } from '../sandbox/transform-error.ts'
 import type { RepeatKey } from '../plugin/plugin.ts'
 import type { NewRefusal, Authentication } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
-import { isSecretName, redactQuery, redacted } from '../config/secret-names.ts'
+import { isSecretName, redactQuery, redacted } from '../kit/secret-names.ts'
 
 export const maxKeyLength = 256
 
@@ -43,7 +43,8 @@ export function readIncomingRequest(
   const { hook, keepBody } = authContext
   const { client, headers, query, authentication } = senderOf(request, authContext)
   const idempotency = ids && idempotencyOf(request, hook, ids)
-  return { hook, client, headers, query, authentication, rawBody: request.text, keepBody, idempotency }
+  const { text: rawBody, trace } = request
+  return { hook, client, headers, query, authentication, rawBody, keepBody, idempotency, trace }
 }
 
 /** The record of a rejected request, with as much of its body as was read. */

@@ -8,19 +8,6 @@ export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
   isForm?: boolean
 }
 
-/**
- * The present time as text, made once for each millisecond: making it for each request would cost 2 % of the CPU time
- * of a mapped request.
- */
-export function createTimeText(): () => string {
-  let made = { at: 0, text: '' }
-  return () => {
-    const at = Date.now()
-    if (at !== made.at) made = { at, text: new Date(at).toISOString() }
-    return made.text
-  }
-}
-
 /** Reads fields of a form as JSON. It throws `invalid_request` for a field with other text. */
 export function createFieldParser(names: readonly string[] | undefined): (request: MappedRequest) => MappedRequest {
   return (request) => {

@@ -5,9 +5,9 @@ import { headerReader } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { parseWebhookBody, type WebhookBody } from '../http/webhook-body.ts'
-import type { Log, RepeatKey } from '../plugin/plugin.ts'
+import type { Log, RepeatKey, SignedRequest } from '../plugin/plugin.ts'
 import type { Authentication } from '../store/store.ts'
-import type { ServiceReply, SignedRequest, Verifier } from './auth/verifier.ts'
+import type { ServiceReply, Verifier } from './auth/verifier.ts'
 import {
   answerHeaderEcho,
   badSignature,
@@ -16,14 +16,14 @@ import {
   sendServiceReply,
 } from './handshake-routes.ts'
 import { type AuthContext, handshakeOf, readIncomingRequest } from './incoming-request.ts'
-import { createTimeText, type MappedRequest } from './mapped-request.ts'
+import type { MappedRequest } from './mapped-request.ts'
 import type { Mapping } from './mapping.ts'
 import type { HookRoute, Mappings } from './mappings.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Exchange, RouteContext } from './route-context.ts'
 import { AgentHeaders, MappedReply } from './schemas.ts'
 import { trimSlashes } from '../config/hooks-path.ts'
-import { visibleHeaders } from '../config/secret-names.ts'
+import { visibleHeaders } from '../kit/secret-names.ts'
 
 interface MappedRoutesDeps {
   mappings: Mappings
@@ -37,11 +37,6 @@ interface MappedRoutesDeps {
   log: Log
 }
 
-interface RequestDeps extends MappedRoutesDeps {
-  /** Returns the present time, ISO 8601 in UTC. */
-  readTime(): string
-}
-
 /** What a request asks for. */
 interface Hook {
   /** The canonical name, under which requests are found, limited, logged and stored. */
@@ -51,7 +46,6 @@ interface Hook {
 
 export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): void {
   const { mappings, context, maxBytes } = deps
-  const requestDeps = { ...deps, readTime: createTimeText() }
   const preValidation = readBody({ maxBytes })
   app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stagesOf(resolveHook) })
   for (const name of mappings.names.filter(isPlain)) {
@@ -74,7 +68,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
       },
       preValidation,
       handler: (request: FastifyRequest, reply: FastifyReply) =>
-        handleRequest(hookOf(request), { request, reply }, requestDeps),
+        handleRequest(hookOf(request), { request, reply }, deps),
     } satisfies RouteShorthandOptionsWithHandler
   }
 
@@ -93,7 +87,7 @@ const noHook = () => new GatewayError('not_found', 'There is no hook of this nam
 /** Whether a router accepts the name as it is written. */
 const isPlain = (name: string): boolean => /^[\w.~-]+(?:\/[\w.~-]+)*$/.test(name)
 
-async function handleRequest(hook: Hook, exchange: Exchange, deps: RequestDeps): Promise<object> {
+async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesDeps): Promise<object> {
   const { request, reply } = exchange
   const { name, hookRoute } = hook
   const { context, pipeline, notifyJob } = deps
@@ -106,7 +100,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: RequestDeps):
   }
   const body = await parseWebhookBody(request.rawBody, request.headers['content-type'])
   request.text = body.text
-  const mapped = readMappedRequest(hook, request, { ...body, now: deps.readTime() })
+  const mapped = readMappedRequest(hook, request, { ...body, now: new Date().toISOString() })
   const mapping = hookRoute.findMapping(mapped)
   if (!mapping) throw noHook()
   const credential = authenticated?.credentials.find(({ verifier }) => verifier === mapping.verifier)

@@ -8,6 +8,7 @@ import {
   type TemplateScope,
 } from '../config/template/template.ts'
 import type { MappingConfig } from '../config/schema/schema.ts'
+import type { Schemes } from '../config/schemes.ts'
 import { GatewayError } from '../errors.ts'
 import { isInputError } from '../plugin/errors.ts'
 import type { Log, Preset, RepeatKey } from '../plugin/plugin.ts'
@@ -82,6 +83,7 @@ interface MappingDeps {
   keepBody: boolean
   readAction: ReadAction
   secretUse: SecretUse
+  schemes: Schemes
   /** The public URL of the hooks, where the configuration has one. */
   baseUrl?: string | undefined
   log: Log
@@ -89,7 +91,7 @@ interface MappingDeps {
 
 export function createMapping(
   seed: MappingSeed,
-  { keepBody, readAction, secretUse, baseUrl, log }: MappingDeps,
+  { keepBody, readAction, secretUse, schemes, baseUrl, log }: MappingDeps,
 ): Mapping {
   const { id, path, config, settings = {} } = seed
   const scopesOf = compileForEach(config.forEach)
@@ -97,7 +99,7 @@ export function createMapping(
   const settingsOf = compileFields(settings)
   const idTemplate = config.idempotencyKey === undefined ? undefined : compileTemplate(config.idempotencyKey)
   const preset = seed.preset && createPresetReader(seed.preset, seed.presetConfig ?? {})
-  const secrets = config.auth && secretUse.open(id, config.auth)
+  const hookUrl = baseUrl && `${baseUrl}/${path}`
   const transform = seed.transform && createTransformCall(seed.transform, { config, id, log })
   const matches = compileConditions(config.match ?? {})
   const read = createFieldParser(config.jsonFields)
@@ -115,8 +117,8 @@ export function createMapping(
     matches: matches && ((request) => holds(matches, () => read(request))),
     trusted: config.allowUnsafeExternalContent === true,
     keepBody: config.keepBody ?? keepBody,
-    verifier: config.auth && createVerifier(config.auth, baseUrl && `${baseUrl}/${path}`),
-    secrets,
+    verifier: config.auth && createVerifier(config.auth, { schemes, hookUrl, log }),
+    secrets: config.auth && secretUse.open(id, config.auth),
     transform: seed.transform?.state,
     payloadSchema: () => seed.preset?.payload ?? seed.transform?.payloadSchema,
     concurrencyLimit:

@@ -2,6 +2,7 @@
 import { isHookName, normalizeHookName } from '../config/hooks-path.ts'
 import { resolvePresetSettings } from '../config/preset-settings.ts'
 import type { Config, MappingConfig } from '../config/schema/schema.ts'
+import type { Schemes } from '../config/schemes.ts'
 import { presetSection } from '../config/schema/hooks.ts'
 import type { Log, Preset } from '../plugin/plugin.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
@@ -54,6 +55,7 @@ interface MappingsDeps {
   /** The URL at which senders reach the gateway, where the configuration has it. */
   publicUrl?: string | undefined
   presets: ReadonlyMap<string, Preset>
+  schemes: Schemes
   agentBody: ReturnType<typeof createAgentBody>
   sandbox: Sandbox
   secretUse: SecretUse
@@ -64,6 +66,7 @@ export function createMappings({
   hooks,
   publicUrl,
   presets,
+  schemes,
   agentBody,
   sandbox,
   secretUse,
@@ -76,7 +79,7 @@ export function createMappings({
   ]
   const baseUrl = publicUrl && publicUrl + hooks.path
   const all = seeds.map((seed) =>
-    createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, baseUrl, log }),
+    createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, schemes, baseUrl, log }),
   )
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]

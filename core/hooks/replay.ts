@@ -11,7 +11,7 @@ import { createDryRun } from './dry-run.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
 import type { Pipeline, PlannedRequest } from './pipeline.ts'
-import { redactQuery, visibleHeaders, visibleQuery } from '../config/secret-names.ts'
+import { redactQuery, visibleHeaders, visibleQuery } from '../kit/secret-names.ts'
 
 export interface ReplayRequest {
   /** Address of the operator. */

@@ -5,6 +5,8 @@ import { toGatewayError } from '../http/replies.ts'
 import type { Throttle } from '../http/throttle.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { NewRefusal } from '../store/store.ts'
+import { readTraceContext } from '../telemetry/trace-context.ts'
+import type { Tracer } from '../telemetry/tracer.ts'
 import type { Dispatched } from './dispatch.ts'
 import { type AuthContext, refusalOf } from './incoming-request.ts'
 import { waitForRuns } from './prefer-wait.ts'
@@ -41,20 +43,26 @@ interface RouteContextDeps {
   requestLog: RequestLog
   runs: Runs
   createId: () => string
+  /** Absent: traces are off. */
+  tracer: Tracer | undefined
 }
 
 /** Adds its hooks to `scope`, which must hold the hook routes and nothing else. */
 export function createRouteContext(scope: FastifyInstance, deps: RouteContextDeps): RouteContext {
-  const { requestLog, runs, createId } = deps
+  const { requestLog, runs, createId, tracer } = deps
   const guard = createHookGuard(deps)
   const record: RouteContext['record'] = (hook, refusal) => requestLog.record({ id: createId(), hook, ...refusal })
-  const setAuthContext: RouteContext['setAuthContext'] = (request, context) => void (request.authContext = context)
+  const setAuthContext: RouteContext['setAuthContext'] = (request, context) => {
+    request.authContext = context
+    if (tracer) request.trace = tracer.begin(readTraceContext(request.headers))
+  }
 
   scope.decorateRequest('authContext')
   scope.addHook('onRequest', (request, _reply, done) => {
     refuseTokenInQuery(request)
     done()
   })
+  if (tracer) scope.addHook('onResponse', async (request, reply) => exportRequest(tracer, { request, reply }))
   // Only authenticated requests are recorded: a stranger must not be able to fill the disk.
   scope.addHook('onError', async (request, _reply, error) => {
     const { authContext } = request
@@ -79,6 +87,30 @@ export function createRouteContext(scope: FastifyInstance, deps: RouteContextDep
       return waiting.body
     },
   }
+}
+
+/** Only authenticated requests have a span: a stranger must not be able to fill the store of traces. */
+function exportRequest(tracer: Tracer, { request, reply }: Exchange): void {
+  const { trace, authContext, method, headers, routeOptions } = request
+  if (!trace) return
+  const endedAt = Date.now()
+  const { statusCode, elapsedTime } = reply
+  const route = routeOptions.url ?? ''
+  tracer.export({
+    name: `${method} ${route}`,
+    kind: 'server',
+    context: trace,
+    parent: readTraceContext(headers),
+    startedAt: endedAt - elapsedTime,
+    endedAt,
+    attributes: {
+      'http.request.method': method,
+      'http.route': route,
+      'http.response.status_code': statusCode,
+      'svc_gateway.hook': authContext?.hook.slice(0, maxNameLength),
+    },
+    ...(statusCode >= 500 && { error: { type: String(statusCode) } }),
+  })
 }
 
 /** A rejected request may name a hook that does not exist, at any length. */

@@ -7,6 +7,7 @@ import { setRouteGroup } from '../http/route-list.ts'
 import type { Throttle } from '../http/throttle.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Runs } from '../runs/runs.ts'
+import type { Tracer } from '../telemetry/tracer.ts'
 import { type Dispatch, directSource } from './dispatch.ts'
 import { readIncomingRequest } from './incoming-request.ts'
 import { registerMapped } from './mapped-routes.ts'
@@ -40,6 +41,8 @@ export interface HookRoutesDeps {
   requestLog: RequestLog
   runs: Runs
   createId: () => string
+  /** Absent: traces are off. */
+  tracer: Tracer | undefined
   log: Log
 }
 

@@ -17,7 +17,7 @@ import { createPlanner } from './dispatch.ts'
 import { createActionReader } from './mapped-action.ts'
 import { createMapping } from './mapping.ts'
 import { planMapped } from './pipeline.ts'
-import { visibleHeaders } from '../config/secret-names.ts'
+import { visibleHeaders } from '../kit/secret-names.ts'
 import type { SecretUse } from './auth/secret-use.ts'
 
 export interface TrialRequest {
@@ -42,7 +42,7 @@ interface TrialDeps {
   config: Config
   /** The configuration directory. */
   dir: string
-  extensions: Pick<Extensions, 'channels' | 'providers'>
+  extensions: Pick<Extensions, 'channels' | 'providers' | 'schemes'>
   sandbox: Sandbox
   log: Log
 }
@@ -64,7 +64,7 @@ export async function tryTransform(
     const readAction = createActionReader(createAgentBody(extensions.channels))
     const mapping = createMapping(
       { id: id ?? module, path, config: settings, transform },
-      { keepBody: config.hooks.keepBody, readAction, secretUse: noSecretUse, log },
+      { keepBody: config.hooks.keepBody, readAction, secretUse: noSecretUse, schemes: extensions.schemes, log },
     )
     if (body.length > config.hooks.maxBodyBytes) throw new GatewayError('payload_too_large')
     const { payload, isForm } = await parseWebhookBody(body, request.headers['content-type'])

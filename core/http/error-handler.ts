@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
+import { traceIdOf } from '../telemetry/trace-context.ts'
 import type { ResolveClient } from './client.ts'
 import type { Listener } from './listener.ts'
 import { envelope, errorHeaders, logFailure, rawResponse } from './replies.ts'
@@ -26,6 +27,7 @@ export function createErrorHandler({ log, listener, resolveClient }: ErrorHandle
     const bodyBytes = rawBody?.length || Number(raw.headers['content-length'] ?? 0)
     logFailure(log, error, {
       reqId: request.id,
+      ...(request.trace && { traceId: traceIdOf(request.trace) }),
       method: raw.method ?? '',
       path: request.routeOptions.config.hasSecretPath ? (request.routeOptions.url ?? '') : pathOf(raw),
       bodyBytes,

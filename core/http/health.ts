@@ -1,5 +1,6 @@
 // GET /healthz reports that the process is alive, GET /readyz that it can accept work.
 import type { FastifyInstance } from 'fastify'
+import { withDeadline } from '../deadline.ts'
 import { GatewayError } from '../errors.ts'
 import { Type } from '../typebox.ts'
 import { setRouteGroup } from './route-list.ts'
@@ -42,17 +43,15 @@ const response = { 200: Type.Object({ ok: Type.Literal(true) }) }
 /** Concurrent requests share one probe, because health checks need no credential. */
 function createSharedProbe(probe: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
-  return () => (running ??= withTimeout(probe()).finally(() => (running = undefined)))
-}
-
-async function withTimeout(probe: Promise<void>): Promise<void> {
-  const { promise: timeout, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error('The store did not answer in time.')), probeTimeoutMs)
-  try {
-    await Promise.race([probe, timeout])
-  } catch (cause) {
-    throw cause instanceof GatewayError ? cause : new GatewayError('store_unavailable', undefined, { cause })
-  } finally {
-    clearTimeout(timer)
+  const limit = { ms: probeTimeoutMs, reason: () => new Error('The store did not answer in time.') }
+  const probeInTime = async (): Promise<void> => {
+    try {
+      await withDeadline(limit, probe)
+    } catch (cause) {
+      throw cause instanceof GatewayError ? cause : new GatewayError('store_unavailable', undefined, { cause })
+    } finally {
+      running = undefined
+    }
   }
+  return () => (running ??= probeInTime())
 }

@@ -2,6 +2,7 @@
 import type { BusboyInstance } from '@fastify/busboy'
 import { GatewayError } from '../errors.ts'
 import { wellFormed } from '../well-formed.ts'
+import { addField, type Form } from './payload.ts'
 
 /** What a payload holds of a file. */
 export interface FilePart {
@@ -20,7 +21,7 @@ export const isMultipart = (contentType: string | undefined): boolean =>
   /^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType ?? '')
 
 /** A name that occurs several times becomes a list. Throws `invalid_request` for a malformed body. */
-export async function parseMultipart(bytes: Buffer, contentType: string): Promise<Record<string, Part | Part[]>> {
+export async function parseMultipart(bytes: Buffer, contentType: string): Promise<Form<Part>> {
   // Loaded when a multipart body comes in, because most gateways never receive one.
   const { Busboy } = await import('@fastify/busboy')
   const limits = { parts: maxParts, headerSize: maxPartHeaderBytes, fieldSize: bytes.length + 1 }
@@ -33,29 +34,23 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
   }
 }
 
-function readParts(parser: BusboyInstance, bytes: Buffer): Promise<Record<string, Part | Part[]>> {
-  const parts: Record<string, Part | Part[]> = {}
+function readParts(parser: BusboyInstance, bytes: Buffer): Promise<Form<Part>> {
+  const parts: Form<Part> = {}
+  // A part may come without a name, whatever the types of the library say.
+  const addPart = (name: string | undefined, part: Part): unknown => name !== undefined && addField(parts, name, part)
   const { promise, resolve, reject } = Promise.withResolvers<typeof parts>()
-  parser.on('field', (name, value) => addPart(parts, name, value))
+  parser.on('field', (name, value) => addPart(name, value))
   parser.on('file', (...[field, stream, name, , type]) => {
     const file = { name: name ?? '', type, size: 0 }
     stream.on('data', (chunk: Buffer) => (file.size += chunk.length))
     stream.on('error', reject)
-    addPart(parts, field, file)
+    addPart(field, file)
   })
   parser.on('partsLimit', () => reject(malformed(`has more than ${maxParts} parts`)))
   parser.on('error', reject)
   parser.on('finish', () => resolve(parts))
   parser.end(bytes)
   return promise
-}
-
-/** A part may come without a name, whatever the types of the library say. */
-function addPart(parts: Record<string, Part | Part[]>, name: string | undefined, part: Part): void {
-  if (name === undefined || name === '__proto__') return
-  const before = Object.hasOwn(parts, name) ? parts[name] : undefined
-  if (Array.isArray(before)) before.push(part)
-  else parts[name] = before === undefined ? part : [before, part]
 }
 
 const malformed = (problem: string, cause?: unknown) =>

@@ -79,14 +79,18 @@ export const isForm = (contentType: string | undefined): boolean =>
 /** `curl -d '{…}'` declares its JSON as a form. A real form would have encoded the bracket. */
 export const looksLikeJson = (text: string): boolean => /^\s*[{[]/.test(text)
 
-/** A name that occurs several times becomes a list. */
 function parseForm(text: string): object {
-  const form: Record<string, string | string[]> = {}
-  for (const [name, value] of new URLSearchParams(text)) {
-    if (name === '__proto__') continue
-    const before = Object.hasOwn(form, name) ? form[name] : undefined
-    if (Array.isArray(before)) before.push(value)
-    else form[name] = before === undefined ? value : [before, value]
-  }
+  const form: Form<string> = {}
+  for (const [name, value] of new URLSearchParams(text)) addField(form, name, value)
   return form
+}
+
+export type Form<Value> = Record<string, Value | Value[]>
+
+/** A name that occurs several times becomes a list. */
+export function addField<Value>(form: Form<Value>, name: string, value: Value): void {
+  if (name === '__proto__') return
+  const before = Object.hasOwn(form, name) ? form[name] : undefined
+  if (Array.isArray(before)) before.push(value)
+  else form[name] = before === undefined ? value : [before, value]
 }

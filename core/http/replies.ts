@@ -1,15 +1,11 @@
 // The error envelope, the headers of every response, and the log line of a failed request.
 import { type ErrorCode, errorTable, GatewayError, throwSiteOf } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
+import type { Failure } from './failure.ts'
 import { STATUS_CODES } from './node-http.ts'
 
 /** The body of every error response, in every route group. */
-export interface Envelope {
-  ok: false
-  error: { type: ErrorCode; message: string }
-}
-
-export const envelope = (error: GatewayError): Envelope => ({
+export const envelope = (error: GatewayError): Failure => ({
   ok: false,
   error: { type: error.code, message: error.publicMessage },
 })
@@ -44,6 +40,7 @@ export function errorHeaders(error: GatewayError): Record<string, string> {
 
 export interface FailedRequest {
   reqId: string
+  traceId?: string
   method?: string
   /** Without the query, which may contain a token. */
   path?: string

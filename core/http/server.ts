@@ -11,6 +11,7 @@ import {
 import { fastifyPlugin } from 'fastify-plugin'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
+import type { TraceContext } from '../telemetry/trace-context.ts'
 import { type Client, createClientResolver } from './client.ts'
 import { createErrorHandler, createRawErrorReply, pathOf, type SendError } from './error-handler.ts'
 import { type ConnectionLimits, connectionLimits, createListener, type Listener, type Upgrade } from './listener.ts'
@@ -27,6 +28,8 @@ declare module 'fastify' {
     text: string
     /** The connection, when the request may turn it into a WebSocket. */
     readonly upgrade: Upgrade | undefined
+    /** The span of the request, if it has one. */
+    trace: TraceContext | undefined
   }
   interface FastifyContextConfig {
     /** True: the route also answers while the gateway starts and stops. */
@@ -74,7 +77,7 @@ export function createServer({
   app.decorateRequest('client', { getter: getClient })
   app.decorateRequest('rawBody', null as never)
   app.decorateRequest('text', '')
-  app.decorateRequest('routeGroup', 'none')
+  app.decorateRequest('trace')
   app.decorateRequest('upgrade', { getter: getUpgrade })
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply)

@@ -21,8 +21,6 @@ export interface Throttle {
   recordFailure(key: string): void
   /** Deletes the client's failures and its lockout. */
   clear(key: string): void
-  /** Returns true when no failures and no lockouts are recorded. */
-  isEmpty(): boolean
 }
 
 export function createThrottle({
@@ -59,7 +57,7 @@ export function createThrottle({
     lockedUntil.delete(key)
   }
 
-  return { lockoutSeconds, recordFailure, clear, isEmpty: () => failures.isEmpty() && lockedUntil.isEmpty() }
+  return { lockoutSeconds, recordFailure, clear }
 }
 
 /**
@@ -81,6 +79,5 @@ function createTable<Value>(size: number) {
       const wasNewer = newer.delete(key)
       return older.delete(key) || wasNewer
     },
-    isEmpty: (): boolean => newer.size === 0 && older.size === 0,
   }
 }

@@ -1,6 +1,6 @@
 // Providers of hosted models: what the packages of the AI SDK for a service with an API key have in common.
 import { AuthError } from '../plugin/errors.ts'
-import { defineProvider, type LanguageModel, type Provider } from '../plugin/provider.ts'
+import { defineProvider, type LanguageModel, type ModelListRequest, type Provider } from '../plugin/provider.ts'
 import { type Static, Type } from '../typebox.ts'
 
 /** The schema of `headers` of a provider. */
@@ -29,7 +29,10 @@ export interface HostedService {
   /** Imports the package: `async () => (await import('@ai-sdk/openai')).createOpenAI`. */
   load(): Promise<(settings: Settings) => (modelId: string) => LanguageModel>
   /** The request that lists the models, relative to the address of the API, and how to read its answer. */
-  list: { path: string; headers(key: string): Record<string, string>; readIds(body: unknown): string[] }
+  list: { path: string; headers(key: string): Record<string, string> } & Pick<
+    ModelListRequest,
+    'readIds' | 'refusesKey'
+  >
 }
 
 /** Declares the provider of a service with an API key, whose settings are `apiKey`, `baseUrl` and `headers`. */
@@ -54,6 +57,7 @@ export function defineHostedProvider(service: HostedService): Provider<HostedCon
         url: `${baseUrl.replace(/\/$/, '')}/${list.path}`,
         headers: { ...list.headers(key), ...headers },
         readIds: list.readIds,
+        ...(list.refusesKey && { refusesKey: list.refusesKey }),
       }
     },
   })

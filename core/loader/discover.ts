@@ -1,16 +1,21 @@
-// Finds the source files of the built-in extensions, channels/* and plugins/*/*. What `plugin new` copies, in
-// plugins/templates, is none.
+// Finds the source files of the built-in extensions: channels/* and plugins/*/*. Commands are listed apart, because the
+// command line needs no others. What `plugin new` copies, in plugins/templates, is none.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 /** @returns absolute paths, sorted, so that the order is the same at every start */
 export async function listBuiltins(root: string): Promise<string[]> {
   const folders = (await readFolder(join(root, 'plugins'))).filter(
-    (entry) => entry.isDirectory() && entry.name !== 'templates',
+    (entry) => entry.isDirectory() && entry.name !== 'templates' && entry.name !== 'commands',
   )
   const paths = [join(root, 'channels'), ...folders.map(({ name }) => join(root, 'plugins', name))]
   return (await Promise.all(paths.map(listModules))).flat().toSorted()
 }
+
+/** The modules of the built-in commands, in the same way. */
+export const listBuiltinCommands = async (root: string): Promise<string[]> =>
+  (await listModules(join(root, 'plugins', 'commands'))).toSorted()
 
 /** An extension is one file, or a folder with an index file. */
 async function listModules(folder: string): Promise<string[]> {
@@ -21,3 +26,9 @@ async function listModules(folder: string): Promise<string[]> {
 }
 
 const readFolder = (folder: string) => readdir(folder, { withFileTypes: true })
+
+/** Imports modules and returns their default exports. */
+export async function importAll(files: readonly string[]): Promise<unknown[]> {
+  const modules = files.map(async (file) => (await import(pathToFileURL(file).href)) as { default: unknown })
+  return (await Promise.all(modules)).flatMap((module) => module.default)
+}

@@ -68,6 +68,11 @@ export async function importBuiltins(): Promise<ImportedModule> {
   return { file: import.meta.filename, exported: (await import('./builtins.ts')).builtins }
 }
 
+/** Loads the declarations of the built-in commands. */
+export async function importBuiltinCommands(): Promise<ImportedModule> {
+  return { file: import.meta.filename, exported: (await import('./builtin-commands.ts')).builtins }
+}
+
 async function importFile(file: string): Promise<ImportedModule> {
   return { file, exported: defaultOf(await import(pathToFileURL(file).href)) }
 }

@@ -12,7 +12,7 @@ export interface Packages {
   close(): void
 }
 
-type NeedsPackages = Pick<Channel, 'packages'> | Pick<Preset, 'packages'>
+export type NeedsPackages = Pick<Channel, 'packages'> | Pick<Preset, 'packages'>
 
 interface UseOfModule {
   settings: Record<string, unknown>

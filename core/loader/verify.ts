@@ -1,11 +1,13 @@
 // Checks the declaration of an extension, and describes in one sentence what is wrong and how to fix it.
 import { actionFields } from '../action.ts'
 import { gatewayKeysOfChannel, gatewayKeysOfProvider } from '../config/schema/extensions.ts'
+import { commonAuthKeys } from '../config/schema/hook-auth.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
 import { firstLineOf } from '../errors.ts'
 import type { Extension, Tool } from '../plugin/plugin.ts'
 import { compileCheck } from '../typebox.ts'
+import { schemeFaults } from './verify-scheme.ts'
 
 type Kind = Extension['kind']
 type Fields = Record<string, unknown>
@@ -17,7 +19,29 @@ const needs: Record<Kind, Record<string, Need>> = {
   toolset: { description: 'text' },
   provider: { description: 'text', config: 'settings', models: 'function' },
   preset: { description: 'text', payload: 'schema', mapping: 'object' },
+  scheme: { description: 'text' },
+  command: { description: 'text', run: 'function' },
 }
+
+/** The commands of the gateway itself. */
+export const coreCommands: readonly string[] = [
+  'backup',
+  'check',
+  'complete',
+  'completion',
+  'doctor',
+  'help',
+  'plugin new',
+  'probe-plugins',
+  'restore',
+  'setup',
+  'start',
+  'start-watched',
+  'store migrate',
+  'transform new',
+  'transform test',
+  'trigger',
+]
 
 /** Names that mean something else where an extension's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
@@ -28,9 +52,11 @@ const taken: Record<Kind, { names: readonly string[]; settings: readonly string[
     names: [...actionFields.action.enum, ...Object.keys(HooksSection.properties)],
     settings: Object.keys(Mapping.properties),
   },
+  scheme: { names: [], settings: commonAuthKeys },
+  command: { names: coreCommands, settings: [] },
 }
 
-const defines = 'defineChannel, defineToolset, defineProvider or definePreset'
+const defines = 'defineChannel, defineToolset, defineProvider, definePreset, defineScheme or defineCommand'
 
 /** @returns the fault as the end of a sentence, or nothing if the extension can be used */
 export function findFault(extension: unknown, options: { compile: boolean }): string | undefined {
@@ -55,18 +81,35 @@ function* faultsOf(extension: unknown, compile: boolean): Generator<string | und
   yield settingsFault(kind, extension['config'])
   if (kind === 'channel') yield* channelFaults(extension, compile)
   if (kind === 'toolset') yield* toolsetFaults(extension, compile)
-  if (kind === 'preset') yield* presetFaults(extension, compile)
+  if (kind === 'preset') yield* optionalFaults(extension, optionalOfPreset, compile)
+  if (kind === 'scheme') {
+    yield* optionalFaults(extension, optionalOfScheme, compile)
+    yield* schemeFaults(extension)
+  }
+  if (kind === 'command') yield* commandFaults(extension)
   if (kind === 'provider' && extension['listModels'] !== undefined)
     yield fieldFault('listModels', 'function', { value: extension['listModels'], compile })
 }
 
 /** @returns why an extension cannot have this name, as the end of a sentence */
 export function nameFault(kind: Kind, name: unknown): string | undefined {
+  if (kind === 'command') return commandNameFault(name)
   if (typeof name !== 'string' || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(name)) {
     return 'its name must be lower-case letters, digits and dashes, 64 at most, and not begin with a dash'
   }
   return taken[kind].names.includes(name) ? `the name "${name}" is reserved; choose another one` : undefined
 }
+
+function commandNameFault(name: unknown): string | undefined {
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,31}(?: [a-z][a-z0-9-]{0,31})?$/.test(name))
+    return 'its name must be one or two words of lower-case letters, digits and dashes'
+  const other = taken.command.names.find((one) => isSameCommand(one, name))
+  return other && `the gateway itself has the command "${other}"; rename it`
+}
+
+/** `runs` and `runs list` exclude each other, because the first is a command and the other one makes it a group. */
+export const isSameCommand = (one: string, other: string): boolean =>
+  one === other || one.startsWith(`${other} `) || other.startsWith(`${one} `)
 
 function fieldFault(
   field: string,
@@ -141,20 +184,51 @@ function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | u
   for (const tool of Array.isArray(tools) ? tools : []) yield toolFault(tool as Partial<Tool>, compile)
 }
 
-function* presetFaults(preset: Fields, compile: boolean): Generator<string | undefined> {
-  const optional: Record<string, Need> = {
-    auth: 'object',
-    config: 'settings',
-    deliveryId: 'function',
-    toAction: 'function',
-    samples: 'function',
-    start: 'function',
-    needsJob: 'function',
-    packages: 'function',
-    setup: 'object',
-  }
+const optionalOfPreset: Record<string, Need> = {
+  auth: 'object',
+  config: 'settings',
+  deliveryId: 'function',
+  toAction: 'function',
+  samples: 'function',
+  start: 'function',
+  needsJob: 'function',
+  packages: 'function',
+  setup: 'object',
+}
+
+const optionalOfScheme: Record<string, Need> = {
+  config: 'settings',
+  findProblems: 'function',
+  createVerifier: 'function',
+  sign: 'function',
+  answerHandshake: 'function',
+  createChallenge: 'function',
+  acknowledge: 'function',
+}
+
+function* optionalFaults(
+  extension: Fields,
+  optional: Record<string, Need>,
+  compile: boolean,
+): Generator<string | undefined> {
   for (const [field, need] of Object.entries(optional))
-    if (preset[field] !== undefined) yield fieldFault(field, need, { value: preset[field], compile })
+    if (extension[field] !== undefined) yield fieldFault(field, need, { value: extension[field], compile })
+}
+
+function* commandFaults({ arguments: words = {}, options = {}, examples, needs = [] }: Fields): Generator<string> {
+  for (const [field, values] of Object.entries({ arguments: words, options })) {
+    if (!isObject(values)) yield `\`${field}\` must be an object`
+    for (const [name, value] of Object.entries(values as Fields)) {
+      if (!/^[a-z][A-Za-z0-9]{0,31}$/.test(name) || name === 'help')
+        yield `"${name.slice(0, 80)}" in \`${field}\` must be a name in camel case other than "help"`
+      if (!isObject(value) || !isText(value['description'])) yield `\`${field}.${name}\` has no description`
+    }
+  }
+  if (!Array.isArray(examples) || examples.length === 0 || !examples.every(isText))
+    yield '`examples` must be a list of command lines'
+  const known = ['control', 'configuration']
+  if (!Array.isArray(needs) || needs.some((need) => !known.includes(need as string)))
+    yield `\`needs\` must be a list of ${known.map((need) => `"${need}"`).join(' and ')}`
 }
 
 function* channelFaults(channel: Fields, compile: boolean): Generator<string | undefined> {
@@ -196,9 +270,13 @@ export function toolFault(tool: Partial<Tool>, compile: boolean): string | undef
     fieldFault('description', 'text', { value: tool.description, compile }) ??
     fieldFault('args', 'settings', { value: tool.args, compile }) ??
     fieldFault('execute', 'function', { value: tool.execute, compile }) ??
+    repeatableFault(tool.repeatable) ??
     effectsFault(tool.effects)
   return fault && `in its tool "${tool.name}", ${fault}`
 }
+
+const repeatableFault = (repeatable: unknown): string | undefined =>
+  repeatable === undefined || typeof repeatable === 'boolean' ? undefined : '`repeatable` must be true or false'
 
 /** A typing error would silently withhold the tool, or allow it. */
 function effectsFault(effects: unknown): string | undefined {

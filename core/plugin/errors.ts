@@ -27,3 +27,26 @@ export class InputError extends Error {
 
 /** Whether the error is an `InputError`, of whatever copy of the contract. */
 export const isInputError = (error: unknown): error is InputError => error instanceof Error && inputBrand in error
+
+const commandBrand = Symbol.for('svc-gateway.CommandError')
+
+/** The exit codes of commands, besides 0 and 1: no gateway answers, and Ctrl-C, as in a shell. */
+export const exitCodes = { unreachable: 2, interrupted: 130 } as const
+
+/** Throw it to end a command with one sentence on standard error. The control client throws it, too. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+  readonly [commandBrand] = true
+  readonly exitCode: number
+  /** The error that the gateway returned. */
+  readonly response: { readonly type: string; readonly message: string } | undefined
+
+  constructor(message: string, exitCode = 1, response?: { readonly type: string; readonly message: string }) {
+    super(message)
+    this.exitCode = exitCode
+    this.response = response
+  }
+}
+
+/** Whether the error is a `CommandError`, of whatever copy of the contract. */
+export const isCommandError = (error: unknown): error is CommandError => error instanceof Error && commandBrand in error

@@ -104,8 +104,8 @@ export interface Preset<Payload = unknown, Config = unknown> {
   /** Fields of an entry of `hooks.mappings` that all of its actions share. They may be templates. */
   mapping: Readonly<Record<string, unknown>>
   /**
-   * How the service signs its requests. The operator adds the secret in `hooks.<name>.auth`. Absent: the service sends
-   * the hook token.
+   * How the service signs its requests: the name of a scheme, which may be a `defineScheme` of the same module, and its
+   * settings. The operator adds the secret in `hooks.<name>.auth`. Absent: the service sends the hook token.
    */
   auth?: { readonly scheme: string; readonly [key: string]: unknown }
   /** Schema of the preset's settings in `hooks.<name>`. Absent: it has none. */

@@ -33,6 +33,11 @@ export interface ModelListRequest {
   headers?: Record<string, string>
   /** Reads the ids of the models, in every form that `models` accepts, from the JSON of the answer. */
   readIds(body: unknown): string[]
+  /**
+   * Whether an error answer says that the key is not valid. `body` is its JSON, if it has one. Absent: the status 401,
+   * and 403 with JSON, since a proxy in between answers with a page.
+   */
+  refusesKey?(status: number, body: unknown): boolean
 }
 
 /** Declares a provider of models. */

@@ -234,4 +234,10 @@ export interface ToolApi {
   workspace: Workspace
   schedules: ScheduleApi
   gateway: GatewayApi
+  /**
+   * The headers that continue the trace of the call in a service that the configuration names. For an address that the
+   * caller chose, pass `url`: the operator lists the hosts that get them in `telemetry.propagateTo`.
+   * @returns `undefined` if the host is not listed, or the call has no trace
+   */
+  traceHeaders(url?: string | URL): Record<string, string> | undefined
 }

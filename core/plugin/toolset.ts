@@ -40,6 +40,11 @@ export interface Tool<Args = never> {
     | readonly ToolEffect[]
     | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
   /**
+   * `true`: a call may be made again if the gateway ended during it, because a second one changes nothing. Absent: the
+   * model is told that the call was interrupted, and may have taken effect.
+   */
+  repeatable?: boolean
+  /**
    * Returns a JSON value, or a promise of one. It must end when `context.signal` aborts; its result is then ignored.
    * Throw `InputError` if the arguments are at fault.
    */

@@ -4,7 +4,8 @@ import { createErrorRecord, withTries } from '../agents/retry.ts'
 import { describeError, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { RunResult } from '../store/run-spec.ts'
-import type { NewTranscriptEntry, RunEnd, RunRetry, StoredRun } from '../store/store.ts'
+import type { NewTranscriptEntry, RunEnd, RunRetry, Step, StoredRun } from '../store/store.ts'
+import { identifyRun } from './run-log.ts'
 
 /** The result of an attempt that ends its run. */
 export interface AttemptResult {
@@ -13,6 +14,8 @@ export interface AttemptResult {
   /** The messages that the turn adds to the transcript. */
   transcript: readonly NewTranscriptEntry[]
   eventsRendered: boolean
+  /** The steps that are stored with the end of the run. */
+  steps?: readonly Step[] | undefined
   /** Why the run failed, without the details that differ from run to run. */
   cause?: string | undefined
   /** True if the turn held external content. The reply is then derived from external content, too. */
@@ -62,7 +65,7 @@ export function resolveErrorResult(error: unknown, { run, timeoutSeconds, log }:
     throw error
   }
   if (!(error instanceof GatewayError)) {
-    log.error({ runId: run.id, ...describeError(error) }, 'run failed inside the gateway')
+    log.error({ ...identifyRun(run), ...describeError(error) }, 'run failed inside the gateway')
     const message = 'The run failed inside the gateway. See its log.'
     return createErrorResult('failed', { type: 'internal_error', message })
   }

@@ -6,16 +6,20 @@ import type { Models } from '../agents/models.ts'
 import type { ReplyStreams } from '../agents/reply-stream.ts'
 import { planRetry } from '../agents/retry.ts'
 import { createTimeLimit, type TimeLimit } from '../agents/time-limit.ts'
+import { sumUsage } from '../agents/conversation.ts'
 import type { RunTurn, TurnResult } from '../agents/turn.ts'
 import { planTurn, resolveRunModel, type TurnPlan } from '../agents/turn-plan.ts'
+import type { Redactor } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { Log } from '../plugin/plugin.ts'
 import { countSuspicious } from '../sessions/external-content.ts'
 import type { RunResult } from '../store/run-spec.ts'
-import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
+import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
+import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { Policy } from '../tools/policy.ts'
 import { type AttemptResult, type AttemptRetry, resolveErrorResult, Stopped } from './attempt-result.ts'
-import { logRetry } from './run-log.ts'
+import { identifyRun, logRetry } from './run-log.ts'
+import { createStepRecorder, type StepRecorder } from './step-recorder.ts'
 import { createToolErrors, type ToolErrors } from './tool-errors.ts'
 import { readTurnContext, recordPrivatePrompt, recordPrivateRead, type TurnContext } from './turn-context.ts'
 
@@ -38,8 +42,11 @@ interface AttemptDeps {
   replyStreams: Pick<ReplyStreams, 'getListener'>
   /** Called with the provider whenever a model has answered. */
   onModelAnswer(provider: string): void
-  /** Removes secrets from a text. */
-  redact(text: string): string
+  redactor: Pick<Redactor, 'text' | 'json'>
+  /** Called when a step of a run begins or ends. */
+  onStep(run: StoredRun, step: Step): void
+  /** The span of a step, if the run is traced. Absent: traces are off. */
+  traceOfStep?: ((run: StoredRun, number: number) => TraceContext | undefined) | undefined
   log: Log
 }
 
@@ -69,16 +76,20 @@ async function attemptRun(
   const { models, log } = deps
   const agent = deps.agents.get(run.agentId)
   const timeoutSeconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
-  const toolErrors = createToolErrors(run, deps.redact)
+  const toolErrors = createToolErrors(run, deps.redactor.text)
+  const { store, redactor, onStep: publish } = deps
+  const recorder = createStepRecorder({ store, redactJson: redactor.json, publish }, run, stop.signal)
   const limit = createTimeLimit(timeoutSeconds * 1000, () => stop.abort(new Stopped('timed_out')))
   try {
     const context = await readTurnContext(deps, run, stop.signal)
     // The time limit starts here, so that an unavailable store does not use up the run's time.
     limit.start()
-    const done = await executeTurn(deps, { run, agent, context, toolErrors, limit, signal: stop.signal })
+    const done = await executeTurn(deps, { run, agent, context, recorder, toolErrors, limit, signal: stop.signal })
     return { ...done, result: { ...done.result, ...toolErrors.result() } }
   } catch (error) {
     const reason = stop.signal.aborted ? stop.signal.reason : error
+    const failedStep = endModelStep(recorder, reason)
+    if (failedStep) publish(run, failedStep)
     const retry = reason instanceof ModelError ? planRetry(run, reason, agent.retry) : undefined
     if (retry) {
       logRetry(log, run, retry)
@@ -86,10 +97,29 @@ async function attemptRun(
     }
     const isOutOfTime = reason instanceof ModelError && limit.isReached()
     const failed = resolveErrorResult(isOutOfTime ? new Stopped('timed_out') : reason, { run, timeoutSeconds, log })
-    return { ...failed, result: { ...failed.result, ...findModel(models, run, agent), ...toolErrors.result() } }
+    const usage = sumUsage(recorder.stored())
+    return {
+      ...failed,
+      steps: failedStep && [failedStep],
+      result: {
+        ...failed.result,
+        ...findModel(models, run, agent),
+        ...(usage.steps > 0 && { usage }),
+        ...toolErrors.result(),
+      },
+    }
   } finally {
     limit.close()
   }
+}
+
+/** The call of the model in which the attempt failed. */
+function endModelStep(recorder: StepRecorder, reason: unknown): Step | undefined {
+  const step = recorder.current()
+  if (step?.kind !== 'model') return undefined
+  const [status, error] =
+    reason instanceof ModelError ? (['failed', reason.message] as const) : (['interrupted', undefined] as const)
+  return { ...step, status, endedAt: Date.now(), detail: { ...step.detail, error } }
 }
 
 /** The model of a failed run. Empty if the run asks for a model that it may not use. */
@@ -105,6 +135,7 @@ interface TurnToExecute {
   run: StoredRun
   agent: Agent
   context: TurnContext
+  recorder: StepRecorder
   toolErrors: ToolErrors
   limit: TimeLimit
   signal: AbortSignal
@@ -112,10 +143,10 @@ interface TurnToExecute {
 
 async function executeTurn(
   deps: AttemptDeps,
-  { run, agent, context, toolErrors, limit, signal }: TurnToExecute,
+  { run, agent, context, recorder, toolErrors, limit, signal }: TurnToExecute,
 ): Promise<AttemptResult> {
   const { store, runTurn, replyStreams, log } = deps
-  const { events, history, exposure } = context
+  const { events, history, steps, exposure } = context
   const isHeartbeat = run.kind === 'heartbeat'
   const notes = isHeartbeat ? await readHeartbeatNotes(agent, run.sessionKey) : undefined
   if (isHeartbeat && events.length === 0 && !notes)
@@ -136,7 +167,11 @@ async function executeTurn(
         deps.onModelAnswer(plan.model.provider)
       },
     },
-    progress: run.result.progress,
+    attempt: run.attempts.length + 1,
+    traceOfStep: deps.traceOfStep && ((number) => deps.traceOfStep?.(run, number)),
+    steps,
+    record: recorder.record,
+    onModelStep: recorder.begin,
     onDelta: replyStreams.getListener(run.id),
     onToolError: toolErrors.add,
     onExternalContent: async () => {
@@ -144,7 +179,9 @@ async function executeTurn(
       await recordPrivateRead(store, run.id)
     },
   })
-  return { ...createTurnResult(plan, turn, events), hasExternalContent }
+  const lastStep = recorder.shorten(turn.lastStep)
+  deps.onStep(run, lastStep)
+  return { ...createTurnResult(plan, turn, events), steps: [lastStep], hasExternalContent }
 }
 
 function createTurnResult(plan: TurnPlan, turn: TurnResult, events: readonly StoredEvent[]): AttemptResult {
@@ -163,9 +200,10 @@ function createTurnResult(plan: TurnPlan, turn: TurnResult, events: readonly Sto
   }
 }
 
-function logSuspiciousPhrases(log: Log, { id: runId, spec }: StoredRun, events: readonly StoredEvent[]): void {
+function logSuspiciousPhrases(log: Log, run: StoredRun, events: readonly StoredEvent[]): void {
+  const { spec } = run
   const untrusted = events.filter(({ trusted }) => !trusted).map(({ text }) => text)
   if (!spec.origin.trusted) untrusted.push(spec.message)
   const count = untrusted.reduce((sum, text) => sum + countSuspicious(text), 0)
-  if (count > 0) log.warn({ runId, count }, 'suspicious phrases in outside text')
+  if (count > 0) log.warn({ ...identifyRun(run), count }, 'suspicious phrases in outside text')
 }

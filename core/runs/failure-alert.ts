@@ -4,6 +4,7 @@ import type { Recipients } from '../delivery/recipient.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { FailureAlert, StoredRun } from '../store/store.ts'
 import type { AttemptResult } from './attempt-result.ts'
+import { identifyRun } from './run-log.ts'
 
 interface AlertDeps {
   onFailure: Config['hooks']['onFailure']
@@ -22,7 +23,7 @@ export async function createFailureAlert(
   if (!onFailure || run.kind !== 'hook' || (ended.status !== 'failed' && ended.status !== 'timed_out')) return undefined
   const found = await recipients.resolve(onFailure)
   if (!('address' in found)) {
-    log.warn({ runId: run.id, reason: found.reason }, 'a failure alert has no recipient')
+    log.warn({ ...identifyRun(run), reason: found.reason }, 'a failure alert has no recipient')
     return undefined
   }
   const { error } = ended.result

@@ -40,6 +40,7 @@ export function createOutcome({ agents, recipients, createId, ...alerts }: Outco
         events: createRunSummary({ run, ended, acknowledged, deliveries, mainSession, createId }),
         deliveries,
         eventsRendered,
+        steps: ended.steps,
         alert: await createFailureAlert({ recipients, ...alerts }, run, ended),
         exposes: isFromHook(run.spec.origin) && ended.transcript.length > 0,
       }

@@ -9,7 +9,7 @@ import type { Subject } from '../tools/subject.ts'
 import { isExternalSession, type ExposureDeps } from '../agents/exposure.ts'
 
 /** The caller of a tool. */
-export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'onExternalContent'>
+export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'trace' | 'onExternalContent'>
 
 /** The sender of messages that the caller has a tool send. Only clients over HTTP name a channel in headers. */
 export function createSender({ subject, runId }: Caller): Sender {
@@ -18,7 +18,7 @@ export function createSender({ subject, runId }: Caller): Sender {
 }
 
 /** The fields of a run's origin that follow from its caller. */
-export type Provenance = Pick<Origin, 'trusted' | 'viaHook' | 'initiators' | 'scopes' | 'depth'>
+export type Provenance = Pick<Origin, 'trusted' | 'keepContent' | 'viaHook' | 'initiators' | 'scopes' | 'depth'>
 
 interface ProvenanceDeps extends ExposureDeps {
   store: Pick<Store, 'getRun' | 'getExposure'>
@@ -39,6 +39,7 @@ export async function resolveProvenance(deps: ProvenanceDeps, { subject, runId }
   return {
     trusted: !viaHook,
     initiators,
+    ...(run?.spec.origin.keepContent === false && { keepContent: false }),
     ...(viaHook && { viaHook }),
     ...(scopes && { scopes }),
     ...(depth > 0 && { depth }),

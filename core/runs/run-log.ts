@@ -1,6 +1,7 @@
 // Logs retries and ends of runs. The entries hold no text of messages or replies.
 import type { Log } from '../plugin/plugin.ts'
 import type { RunEnd, RunRetry, StoredRun } from '../store/store.ts'
+import { traceIdOf } from '../telemetry/trace-context.ts'
 
 export function logRetry(log: Log, run: StoredRun, { notBefore, result: { error, retry } }: RunRetry): void {
   log.warn(
@@ -20,13 +21,21 @@ export function logRunEnd(log: Log, run: StoredRun, { status, at, deliveries, re
     log.warn({ ...fields, type: error?.type, reason: error?.message }, 'run failed')
   else log.info(fields, 'run ended')
   for (const { channel, status: deliveryStatus, reason } of deliveries)
-    if (deliveryStatus === 'failed') log.warn({ runId: run.id, channel, reason }, 'reply not delivered')
+    if (deliveryStatus === 'failed') log.warn({ ...identifyRun(run), channel, reason }, 'reply not delivered')
 }
 
+/** The fields that each line about a run has. */
+export const identifyRun = ({ id: runId, spec: { trace } }: Pick<StoredRun, 'id' | 'spec'>): object => ({
+  runId,
+  ...(trace && { traceId: traceIdOf(trace) }),
+})
+
 /** Identifies the run, and the webhook that started it. */
-function createRunFields({ id: runId, kind, agentId, spec: { origin } }: StoredRun): object {
+function createRunFields(run: StoredRun): object {
+  const { kind, agentId, spec } = run
+  const { origin } = spec
   return {
-    runId,
+    ...identifyRun(run),
     kind,
     agentId,
     ...(origin.kind === 'hook' && { hook: origin.name }),

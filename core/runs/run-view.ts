@@ -1,9 +1,11 @@
 // Converts a stored run into the form that the API returns.
 import type { Origin, RunResult, Usage } from '../store/run-spec.ts'
 import type { ListedRun, DeliveryStatus, RunStatus, StoredDelivery, StoredRun } from '../store/store.ts'
+import { traceIdOf } from '../telemetry/trace-context.ts'
 
 export interface RunView {
   id: string
+  traceId?: string | undefined
   kind: StoredRun['kind']
   agentId: string
   sessionKey: string
@@ -21,6 +23,10 @@ export interface RunView {
   deliveries: { id: string; channel: string; to: string; status: Exclude<DeliveryStatus, 'sending'>; reason?: string }[]
   /** Times are ISO 8601, UTC. */
   createdAt: string
+  /** From its acceptance to the start of its first attempt. */
+  queuedMs?: number
+  /** Oldest first. */
+  attempts: { startedAt: string; endedAt?: string; reason?: string }[]
   startedAt?: string
   /** When the next attempt begins. */
   nextAttemptAt?: string
@@ -31,6 +37,7 @@ export function viewRun(run: Omit<ListedRun, 'seq'>, deliveries: readonly Omit<S
   const { id, kind, agentId, sessionKey, status, spec, result } = run
   return {
     id,
+    ...(spec.trace && { traceId: traceIdOf(spec.trace) }),
     kind,
     agentId,
     sessionKey,
@@ -46,10 +53,25 @@ export function viewRun(run: Omit<ListedRun, 'seq'>, deliveries: readonly Omit<S
     retriedAs: result.retriedAs,
     deliveries: deliveries.map(viewDelivery),
     createdAt: toIso(run.createdAt),
+    ...viewAttempts(run),
     ...(run.startedAt !== null && { startedAt: toIso(run.startedAt) }),
     ...(status === 'queued' && result.retry && { nextAttemptAt: toIso(result.retry.nextAt) }),
     ...(run.endedAt !== null && { endedAt: toIso(run.endedAt) }),
   }
+}
+
+function viewAttempts(run: Omit<ListedRun, 'seq'>): Pick<RunView, 'queuedMs' | 'attempts'> {
+  const { attempts, createdAt, startedAt, endedAt, status } = run
+  const earlier = attempts.map((attempt) => ({
+    startedAt: toIso(attempt.startedAt),
+    endedAt: toIso(attempt.endedAt),
+    reason: attempt.reason,
+  }))
+  // A run in the queue has no attempt but the earlier ones.
+  const isLatest = startedAt !== null && status !== 'queued' && attempts.at(-1)?.startedAt !== startedAt
+  const latest = isLatest ? [{ startedAt: toIso(startedAt), ...(endedAt !== null && { endedAt: toIso(endedAt) }) }] : []
+  const firstStart = attempts[0]?.startedAt ?? startedAt
+  return { attempts: [...earlier, ...latest], ...(firstStart !== null && { queuedMs: firstStart - createdAt }) }
 }
 
 function viewDelivery({ id, channel, to, status, reason }: Omit<StoredDelivery, 'seq'>): RunView['deliveries'][number] {

@@ -5,6 +5,7 @@ import type { Events } from '../sessions/events.ts'
 import { createPoller } from '../store/poller.ts'
 import type { Replicas } from '../store/replicas.ts'
 import type { AcceptCommand, AcceptResult, Store, StoredRun } from '../store/store.ts'
+import type { TraceContext } from '../telemetry/trace-context.ts'
 import { createActiveRuns } from './queue/active-runs.ts'
 import type { Attempt } from './attempt.ts'
 import { createCompletion } from './queue/completion.ts'
@@ -15,13 +16,15 @@ import { createProviderRecovery } from './queue/provider-recovery.ts'
 import { createQueueLimit, type QueueLimit } from './queue/queue-limit.ts'
 import { createRunClaims } from './queue/claims.ts'
 import { createWaiters } from './queue/waiters.ts'
+import type { RunTracing } from './run-tracing.ts'
 
 export interface Runs {
   /**
    * Stores whatever comes in (all of it or nothing), then starts it. Every path into the gateway goes through here.
    * Throws `overloaded` if too many runs are waiting.
+   * @param trace the span that the runs belong to
    */
-  accept(command: AcceptCommand): Promise<AcceptResult>
+  accept(command: AcceptCommand, trace?: TraceContext): Promise<AcceptResult>
   /** Returns the run when it has ended, or as it is after `ms`. Undefined if there is no such run. */
   waitForEnd(id: string, ms: number): Promise<StoredRun | undefined>
   /** Returns false if the run has ended already or is unknown. */
@@ -55,6 +58,8 @@ interface RunsDeps {
   /** True: other gateways may work on the runs of the store, too. */
   isShared: boolean
   replicas: Replicas
+  /** Absent: traces are off. */
+  tracing?: Pick<RunTracing, 'begin' | 'end'> | undefined
   log: Log
 }
 
@@ -76,6 +81,7 @@ export function createRuns(deps: RunsDeps): Runs {
     outcome,
     waiters,
     onDeliveries,
+    onEnd: deps.tracing?.end,
     isClosing: () => isClosing,
     retryMs,
     log,
@@ -131,6 +137,7 @@ export function createRuns(deps: RunsDeps): Runs {
       store,
       events,
       queue,
+      tracing: deps.tracing,
       onQueued: () => {
         if (active.count() < maxConcurrent()) claims.notify()
       },
@@ -173,20 +180,20 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 }
 
-interface AcceptDeps extends Pick<RunsDeps, 'store' | 'events'> {
+interface AcceptDeps extends Pick<RunsDeps, 'store' | 'events' | 'tracing'> {
   queue: QueueLimit
   onQueued(): void
   /** Called when runs or events may be stored that this process does not know. */
   onUncertain(): void
 }
 
-function createAccept({ store, events, queue, onQueued, onUncertain }: AcceptDeps): Runs['accept'] {
-  return async (command) => {
+function createAccept({ store, events, queue, tracing, onQueued, onUncertain }: AcceptDeps): Runs['accept'] {
+  return async (command, trace) => {
     const count = command.runs?.length ?? 0
     if (count > 0) queue.check(count)
     queue.reserve(count)
     try {
-      const result = await store.accept(command)
+      const result = await store.accept(tracing ? tracing.begin(command, trace) : command)
       // The first request with this key may have been answered with an error although it was stored.
       if (result.outcome === 'replayed') onUncertain()
       if (result.outcome !== 'accepted') return result

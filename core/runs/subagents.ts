@@ -47,7 +47,7 @@ export function createSubagentRuns(deps: SubagentRunsDeps): SubagentRuns {
       addActive(sessionKey, 1)
       try {
         const run = await createRun(deps, request, caller)
-        await runs.accept({ at: Date.now(), runs: [run] })
+        await runs.accept({ at: Date.now(), runs: [run] }, caller.trace)
         void runs.waitForEnd(run.id, Infinity).then(
           () => addActive(sessionKey, -1),
           () => addActive(sessionKey, -1),

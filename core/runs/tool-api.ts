@@ -5,6 +5,7 @@ import { locateSession } from '../tools/session.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import { isFromHook } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
+import { createTraceHeaders } from '../telemetry/trace-context.ts'
 import type { Agents } from '../agents/agents.ts'
 import { type Caller, createSender } from './provenance.ts'
 import type { SubagentRuns } from './subagents.ts'
@@ -17,6 +18,8 @@ interface ToolApiDeps {
   toolDelivery: ToolDelivery
   schedules: { apiFor(caller: Caller): ScheduleApi }
   gateway: GatewayApi
+  /** The hosts of web pages that get the trace of a call. */
+  traceHosts: readonly string[]
 }
 
 export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
@@ -61,6 +64,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       workspace,
       schedules: schedules.apiFor(caller),
       gateway,
+      traceHeaders: createTraceHeaders(caller.trace, deps.traceHosts),
     }
   }
 }

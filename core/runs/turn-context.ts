@@ -9,14 +9,16 @@ import type { Json } from '../plugin/plugin.ts'
 import { readConversationStart } from '../sessions/conversation-start.ts'
 import { readTranscript } from '../sessions/transcript.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
-import type { Store, StoredEvent, StoredRun } from '../store/store.ts'
-import { untilAborted } from '../tools/deadline.ts'
+import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
+import { untilAborted } from '../deadline.ts'
 
 const storeRetryMs = 1_000
 
 export interface TurnContext {
   events: readonly StoredEvent[]
   history: readonly Json[]
+  /** The steps of earlier attempts. */
+  steps: readonly Step[]
   exposure: Pick<PlannedRun, 'isExternalSession' | 'hasReadExternalContent'>
 }
 
@@ -42,7 +44,8 @@ export async function readTurnContext(
       isExternalSession: await isExternalSession(deps, run.sessionKey),
       hasReadExternalContent: await hasReadExternalContent(store, run),
     }
-    return { events, history: trimHistory(messages, { turns, tokens }), exposure }
+    const steps = run.steps > 0 ? await store.readSteps(run.id) : []
+    return { events, history: trimHistory(messages, { turns, tokens }), steps, exposure }
   }
   return await waitForStore(read, signal)
 }

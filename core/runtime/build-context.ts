@@ -12,6 +12,8 @@ export interface Lifecycle {
   findRefusal(): GatewayError | undefined
   /** Aborts when the gateway stops. */
   stopping: AbortSignal
+  /** Resolves when the gateway accepts work. */
+  started: Promise<void>
   /** Reads the configuration file again and applies it. */
   reload(): Promise<ReloadResult>
 }

@@ -29,17 +29,17 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const { runs } = services.work
   const { requestLog, secretUse, jobs } = services.hooks
   const log = services.logs.logFor('hooks')
-  const { channels, presets } = services.environment.extensions
+  const { channels, presets, schemes } = services.environment.extensions
   const agentBody = createAgentBody(channels)
   const dispatch = createDispatch({ config, agents, models, recipients, runs, requestLog, createId })
   const publicUrl = config.gateway.publicUrl?.replace(/\/+$/, '')
   const { sandbox } = transforms
-  const mappings = createMappings({ hooks, publicUrl, presets, agentBody, sandbox, secretUse, log })
+  const mappings = createMappings({ hooks, publicUrl, presets, schemes, agentBody, sandbox, secretUse, log })
   context.opened.defer(mappings.close)
   const throttle = services.http.throttles.hooks
   const pipeline = createPipeline({ mappings, dispatch, createId, record: requestLog.record })
   const routes = { hooks, publicUrl, throttle, agentBody, mappings, dispatch, requestLog, runs, createId, log }
-  registerHooks(app, { ...routes, pipeline, notifyJob: jobs.notify })
+  registerHooks(app, { ...routes, pipeline, notifyJob: jobs.notify, tracer: services.tracer })
   const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo })
   const { keepBody } = hooks
   const replay = createReplay({ dispatch, agentBody, mappings, keepBody, pipeline, preview })

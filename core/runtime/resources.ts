@@ -33,6 +33,7 @@ async function openTools({ config, services, lifecycle: { stopping } }: BuildCon
       signal: stop.signal,
       state: storage.stateOf(`toolset:${toolset}`),
     }),
+    redact: services.redactor.text,
     stopping,
   })
   const close = async (): Promise<void> => {
@@ -44,9 +45,10 @@ async function openTools({ config, services, lifecycle: { stopping } }: BuildCon
   return { settings: config.tools, registry, use: countUsers(close) }
 }
 
-function openTransforms({ config, services: { environment, logs } }: BuildContext): Transforms {
+function openTransforms({ config, services: { environment, logs }, lifecycle }: BuildContext): Transforms {
   const dir = config.hooks.transformsDir
-  const sandbox = createSandbox({ root: join(environment.dir, 'transforms'), dir, log: logs.logFor('sandbox') })
+  const root = join(environment.dir, 'transforms')
+  const sandbox = createSandbox({ root, dir, log: logs.logFor('sandbox'), startAfter: lifecycle.started })
   return { dir, sandbox, use: countUsers(sandbox.close) }
 }
 

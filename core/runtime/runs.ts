@@ -5,28 +5,33 @@ import { maxAttachmentBytes } from '../delivery/inbound/downloads.ts'
 import { createChatCommands } from '../delivery/inbound/chat-commands.ts'
 import { createInbound, type Receive } from '../delivery/inbound/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
-import { createAttempts } from '../runs/attempt.ts'
+import { type Attempt, createAttempts } from '../runs/attempt.ts'
 import { createOutcome } from '../runs/outcome.ts'
+import { toStepChange } from '../runs/step-view.ts'
 import { createHeartbeat } from '../schedules/heartbeat.ts'
 import type { CurrentRuntime } from '../services.ts'
 import type { AgentArea } from './agents.ts'
+import { checkCall } from '../tools/check-call.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import type { BuildContext } from './build-context.ts'
 import type { ToolArea } from './tools.ts'
 
-export type RunArea = ReturnType<typeof buildRuns>
-
 export function buildRuns(
   { config, services }: BuildContext,
   { agents, models, recipients }: AgentArea,
-  { policy, invoke }: ToolArea,
+  { registry, policy, ruleOfTwo, invoke }: ToolArea,
 ) {
   const { storage, work, delivery, logs } = services
   const { store, createId } = storage
-  const { runs, events, replyStreams } = work
+  const { runs, events, replyStreams, tracing } = work
   const { maxAttempts } = config.agents.defaults
   const log = logs.logFor('agents')
-  const runTurn = createTurn({ invoke, tools: (subject) => policy.listed(subject).map(({ tool }) => tool), log })
+  const runTurn = createTurn({
+    invoke,
+    tools: (subject) => policy.listed(subject).map(({ tool }) => tool),
+    check: (subject, tool) => checkCall({ registry, policy, ruleOfTwo }, subject, tool),
+    log,
+  })
   const attempts = createAttempts({
     config,
     store,
@@ -36,12 +41,18 @@ export function buildRuns(
     runTurn,
     replyStreams,
     onModelAnswer: runs.resumeProvider,
-    redact: services.redact,
+    redactor: services.redactor,
+    traceOfStep: tracing?.traceOfStep,
+    onStep: (run, step) => {
+      tracing?.step(run, step)
+      if (storage.changes.steps.hasSubscribers()) storage.changes.steps.publish(toStepChange(run, step))
+    },
     log,
   })
   const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })
+  const attempt: Attempt = (run, stop) => typing.during(run, () => attempts.run(run, stop))
   const current: Omit<CurrentRuntime, 'config' | 'acceptPayload'> = {
-    attempt: (run, stop) => typing.during(run, () => attempts.run(run, stop)),
+    attempt: tracing ? (run, stop) => tracing.attempt(run, () => attempt(run, stop)) : attempt,
     outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
     receive: buildInbound({ config, services }, agents),
     mainSession: agents.default.mainSession,

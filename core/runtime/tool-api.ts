@@ -30,7 +30,9 @@ export function buildToolApi(context: BuildContext, { agents, models, recipients
   const schedules = createSchedules({ store, runs, agents, toolDelivery, createId, now, maxAttempts, log })
   const sessions = createSessionsView(store, agents.default.id)
   const gateway = buildGatewayApi(context, agents)
-  const toolApi = createToolApi({ store, agents, sessions, subagentRuns, toolDelivery, schedules, gateway })
+  const { propagateTo: traceHosts } = config.telemetry
+  const tools = { store, agents, sessions, subagentRuns, toolDelivery, schedules, gateway, traceHosts }
+  const toolApi = createToolApi(tools)
   return { toolApi, schedules }
 }
 

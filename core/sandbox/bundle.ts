@@ -1,18 +1,13 @@
-// Bundles a transform and its imports into one text, without executing it. Every file is confined to the transforms
-// directory, both when its path is resolved and when it is read.
+// The program of the bundler's process: bundles a transform and its imports into one text, without executing it. Every
+// file is confined to the transforms directory, both when its path is resolved and when it is read.
 import { dirname, extname, isAbsolute, relative, resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
 import { PathError } from '../config/file/paths.ts'
-import { bundleName } from './runner/compartment.ts'
-import type { TransformsDirectory } from './transforms-directory.ts'
+import { bundleName } from './ipc-frames.ts'
+import type { Bundle, BundleReply, BundleRequest } from './bundler.ts'
+import { fingerprint, openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
 import { TransformError } from './transform-error.ts'
-
-export interface Bundle {
-  code: string
-  /** The source map, as JSON text. */
-  map: string
-}
 
 interface BundleOptions {
   /** Path as configured, relative to the transforms directory. */
@@ -22,12 +17,30 @@ interface BundleOptions {
   onFile(path: string): void
 }
 
+process.on('message', (request: BundleRequest) => {
+  void bundleTransform(request).then((reply) => process.send?.(reply))
+})
+
+async function bundleTransform({ root, dir, module }: BundleRequest): Promise<BundleReply> {
+  const seen = new Map<string, string>()
+  const onFile = (path: string): void => void seen.set(path, seen.get(path) ?? fingerprint(path))
+  try {
+    return {
+      bundle: await bundle({ module, directory: openTransformsDirectory({ root, dir }), onFile }),
+      seen: [...seen],
+    }
+  } catch (error) {
+    const { message } = error as Error
+    return { fault: error instanceof TransformError ? error.fault : 'compile', message, seen: [...seen] }
+  }
+}
+
 /** @throws {TransformError} `missing` or `compile`, with the fix in its message */
-export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
+async function bundle(options: BundleOptions): Promise<Bundle> {
   options.onFile(resolve(options.directory.dir, options.module))
   const { rolldown } = await loadBundler()
   const folder = confine(() => options.directory.folder(), options.module)
-  const bundle = await rolldown({
+  const build = await rolldown({
     input: options.module,
     cwd: folder,
     platform: 'neutral',
@@ -36,12 +49,13 @@ export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
     plugins: [confined(folder, options)],
   })
   try {
-    const { output } = await bundle.generate({
+    const { output } = await build.generate({
       format: 'iife',
       name: bundleName,
       exports: 'named',
       codeSplitting: false,
       sourcemap: 'hidden',
+      sourcemapExcludeSources: true,
     })
     const [{ code, map }] = output
     if (code.length > maxBundleLength)
@@ -50,7 +64,7 @@ export async function bundleTransform(options: BundleOptions): Promise<Bundle> {
   } catch (error) {
     throw toTransformError(error, options.module)
   } finally {
-    await bundle.close()
+    await build.close()
   }
 }
 

@@ -35,6 +35,9 @@ export interface Thrown {
   column: number
 }
 
+/** The variable to which the code of a module assigns its exports. */
+export const bundleName = '__transform'
+
 /** Maximum length of a result's JSON, in UTF-16 code units. */
 export const maxResultLength = 1_048_576
 export const maxLogLines = 100

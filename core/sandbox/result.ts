@@ -18,9 +18,10 @@ export type ReadResult = (text: string) => TransformResult
 
 /** @throws {Error} with a problem that names a field, never a value */
 export function createResultReader(): ReadResult {
-  const one: Check = compileCheck(Overrides)
+  let one: Check | undefined
   return (text) => {
     if (text === '') return undefined
+    one ??= compileCheck(Overrides)
     const result = JSON.parse(text) as TransformResult
     if (result === null) return null
     const actions = Array.isArray(result) ? result : [result]

@@ -4,20 +4,23 @@ import { PathError } from '../config/file/paths.ts'
 import type { Log, TransformInput } from '../plugin/plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
 import type { ChildLimits } from './pool/limits.ts'
+import { createBundler } from './bundler.ts'
 import { openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
-import { createPool, type Pool, type PoolOptions } from './pool/pool.ts'
-import { createResultReader, type ReadResult } from './result.ts'
+import { createPool, type PoolOptions } from './pool/pool.ts'
+import { createResultReader } from './result.ts'
 import { readRunner } from './runner-code.ts'
 import { createTransform, type Transform, type TransformRun, type TransformState } from './transform.ts'
 import { TransformError } from './transform-error.ts'
-import { createWatcher, type Watcher } from './watch.ts'
+import { createWatcher } from './watch.ts'
 
-export interface SandboxOptions extends Partial<ChildLimits & Pick<PoolOptions, 'processes' | 'loadMs'>> {
+export interface SandboxOptions extends Partial<ChildLimits & Pick<PoolOptions, 'loadMs' | 'idleMs'>> {
   /** Absolute path of the folder that must contain all transforms: `transforms` in the configuration directory. */
   root: string
   /** Absolute path of the transforms directory in use: `root` or a folder inside it. */
   dir: string
   log: Log
+  /** No transform is compiled before this resolves, so that the start of the gateway is not slowed down. */
+  startAfter?: Promise<void>
 }
 
 /** A transform's input with its payload as JSON text, or as its bytes in UTF-8: this process does not parse it. */
@@ -44,64 +47,50 @@ export interface Sandbox {
    * @throws {PathError} when `module` is outside the transforms directory, or `dir` outside `root`
    */
   load(module: string, options?: { export?: string; timeoutMs?: number }): TransformHandle
-  /** No process runs before the first transform is loaded. */
-  status(): { processes: { pid: number | undefined; pending: number }[]; transforms: TransformState[] }
+  /** The processes that run transforms: none before the first call, and none when there was no call for a while. */
+  status(): { processes: { pid: number | undefined }[]; transforms: TransformState[] }
   close(): Promise<void>
 }
 
-interface Resources {
-  directory: TransformsDirectory
-  pool: Pool
-  watcher: Watcher
-  readResult: ReadResult
-}
-
-export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sandbox {
+export function createSandbox({ root, dir, log, startAfter, ...limits }: SandboxOptions): Sandbox {
   const directory = openTransformsDirectory({ root, dir })
   /** By module and export: mappings that name the same transform share it. */
   const shared = new Map<string, { transform: Transform; users: number }>()
-  let resources: Resources | undefined
-
-  /** Called for the first transform: a gateway without transforms needs none of these. */
-  const openResources = (): Resources => ({
-    directory,
-    pool: createPool({
-      heapMb: 128,
-      rssMb: 384,
-      processes: 1,
-      maxPending: 1024,
-      maxPendingBytes: 67_108_864,
-      loadMs: 3000,
-      readRunner,
-      log,
-      ...limits,
-    }),
-    watcher: createWatcher({ top: dirname(root), log }),
-    readResult: createResultReader(),
+  const bundler = createBundler({ root, dir })
+  const pool = createPool({
+    heapMb: 128,
+    rssMb: 384,
+    maxPending: 1024,
+    maxPendingBytes: 67_108_864,
+    loadMs: 3000,
+    idleMs: 60_000,
+    readRunner,
+    log,
+    ...limits,
   })
+  const watcher = createWatcher({ top: dirname(root), log })
+  const deps = { bundler, pool, watcher, readResult: createResultReader(), startAfter, log }
 
-  function acquire(module: string, exportName: string): { transform: Transform; release(): void } {
+  function acquire(module: string, exportName: string): { transform: Transform; close(): void } {
     const key = JSON.stringify([module, exportName])
-    const entry = shared.get(key) ?? {
-      transform: createTransform({ ...(resources ??= openResources()), module, exportName, log }),
-      users: 0,
-    }
+    const entry = shared.get(key) ?? { transform: createTransform({ ...deps, module, exportName }), users: 0 }
     shared.set(key, entry)
     entry.users++
-    const release = (): void => {
-      entry.users--
-      if (entry.users > 0) return
+    let isOpen = true
+    function close(): void {
+      if (!isOpen) return
+      isOpen = false
+      if (--entry.users > 0) return
       shared.delete(key)
       entry.transform.close()
     }
-    return { transform: entry.transform, release }
+    return { transform: entry.transform, close }
   }
 
   return {
     load(module, { export: exportName = 'default', timeoutMs = 1000 } = {}) {
       assertInside(directory, module)
-      const { transform, release } = acquire(module, exportName)
-      let close: (() => void) | undefined = release
+      const { transform, close } = acquire(module, exportName)
       return {
         ready: transform.ready,
         get payloadSchema() {
@@ -113,21 +102,18 @@ export function createSandbox({ root, dir, log, ...limits }: SandboxOptions): Sa
             throw new TransformError('memory', `The payload is too large for the transform ${module}.`)
           return transform.run({ payload, rest: JSON.stringify(rest), timeoutMs })
         },
-        close() {
-          close?.()
-          close = undefined
-        },
+        close,
       }
     },
     status: () => ({
-      processes: resources?.pool.status() ?? [],
+      processes: pool.status(),
       transforms: [...shared.values()].map(({ transform }) => transform.state()),
     }),
     async close() {
       for (const { transform } of shared.values()) transform.close()
       shared.clear()
-      resources?.watcher.close()
-      await resources?.pool.close()
+      watcher.close()
+      await Promise.all([bundler.close(), pool.close()])
     },
   }
 }

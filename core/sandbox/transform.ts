@@ -1,7 +1,7 @@
 // One transform: compiles its file, recompiles it whenever it changes, and runs the last good version.
 import type { Log, TransformResult } from '../plugin/plugin.ts'
 import type { JsonSchema } from '../typebox.ts'
-import { type Bundle, bundleTransform } from './bundle.ts'
+import type { Bundle, Bundler } from './bundler.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'
 import type { LogLine } from './ipc-frames.ts'
 import { readPayloadSchema } from './payload-schema.ts'
@@ -10,7 +10,6 @@ import { ChildEnded, type ChildResponse } from './pool/child.ts'
 import { type DescribePosition, describePositionsIn, readLogLines, toTransformError } from './response.ts'
 import type { ReadResult } from './result.ts'
 import { TransformError } from './transform-error.ts'
-import { fingerprint, type TransformsDirectory } from './transforms-directory.ts'
 import type { Watcher } from './watch.ts'
 
 export interface TransformRun {
@@ -42,10 +41,12 @@ export interface Transform {
 interface TransformDeps {
   module: string
   exportName: string
-  directory: TransformsDirectory
+  bundler: Bundler
   pool: Pool
   watcher: Watcher
   readResult: ReadResult
+  /** Nothing is compiled before this resolves. */
+  startAfter: Promise<void> | undefined
   log: Log
 }
 
@@ -57,7 +58,7 @@ interface Version {
 }
 
 export function createTransform(deps: TransformDeps): Transform {
-  const { module, exportName, directory, pool, watcher, readResult, log } = deps
+  const { module, exportName, bundler, pool, watcher, readResult, startAfter, log } = deps
   const watch = watcher.watch(() => void refresh())
   const breaker = createCircuitBreaker()
   let version: Version | undefined
@@ -70,6 +71,7 @@ export function createTransform(deps: TransformDeps): Transform {
   function refresh(): Promise<void> {
     isStale = true
     return (refreshing ??= (async () => {
+      await startAfter
       while (isStale && !isClosed) {
         isStale = false
         await compile()
@@ -79,17 +81,16 @@ export function createTransform(deps: TransformDeps): Transform {
   }
 
   async function compile(): Promise<void> {
-    const seen = new Map<string, string>()
-    const onFile = (path: string): void => void seen.set(path, seen.get(path) ?? fingerprint(path))
+    const reply = await bundler.bundle(module)
     try {
-      const bundle = await bundleTransform({ module, directory, onFile })
-      const response = await probe(bundle)
-      if (!isClosed) activate(bundle, response)
+      if ('fault' in reply) throw new TransformError(reply.fault, reply.message)
+      const response = await probe(reply.bundle)
+      if (!isClosed) activate(reply.bundle, response)
     } catch (error) {
       const known = error instanceof TransformError
       reject(known ? error : compileError(module, error as Error))
     }
-    if (!isClosed) watch.follow(seen)
+    if (!isClosed) watch.follow(new Map(reply.seen))
   }
 
   async function probe({ code, map }: Bundle): Promise<ChildResponse> {

@@ -1,6 +1,6 @@
 // Runs heartbeats: periodically in each agent's main session, and after a wake in the session that the wake names.
 import type { Agent, Agents } from '../agents/agents.ts'
-import { parseDuration } from '../config/duration.ts'
+import { parseDuration } from '../kit/duration.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Events, Wake } from '../sessions/events.ts'
 import type { Store } from '../store/store.ts'

@@ -1,5 +1,5 @@
 // Parses the timing of a schedule and computes when it fires next.
-import { parseDuration } from '../config/duration.ts'
+import { parseDuration } from '../kit/duration.ts'
 import { InputError, type ScheduleTiming } from '../plugin/plugin.ts'
 import type { Timestamp, Timing } from '../store/store.ts'
 

@@ -16,6 +16,7 @@ import { scheduleReads, scheduleWrites } from './tables/schedule.ts'
 import { sessionReads } from './tables/session.ts'
 import { sessionListReads } from './tables/session-list.ts'
 import { stateReads, stateWrites } from './tables/state.ts'
+import { stepReads, stepWrites } from './tables/step.ts'
 import { isReadLater, type ReadLater, type Reader, type Transaction } from './transaction.ts'
 
 const writes = {
@@ -32,6 +33,7 @@ const writes = {
   ...runQueueWrites,
   ...scheduleWrites,
   ...stateWrites,
+  ...stepWrites,
 }
 
 const reads = {
@@ -49,6 +51,7 @@ const reads = {
   ...sessionListReads,
   ...purgeReads,
   ...stateReads,
+  ...stepReads,
 }
 
 export const operations = { ...writes, ...reads }

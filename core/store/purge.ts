@@ -68,7 +68,8 @@ const tables: Record<TableKind, Table> = {
   runs: {
     name: 'run',
     at: 'created_at',
-    size: 'octet_length(spec) + octet_length(message) + octet_length(result)',
+    size: `octet_length(spec) + octet_length(message) + octet_length(result) + coalesce((
+      SELECT sum(octet_length(detail) + coalesce(octet_length(content), 0)) FROM step WHERE run_id = run.id), 0)`,
     isOver: `ended_at < ?
       AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.run_id = run.id AND outbox.status IN ('pending', 'sending'))`,
   },
@@ -110,7 +111,7 @@ export async function purge(tx: Transaction, { before, from = oldest }: PurgeSte
   for (const kind of kinds) {
     const range = [from[kind], windows[kind].last, until] as const
     next[kind] = await findLast(tx, tables[kind], range)
-    if (kind === 'runs') await tx.run(exposureSql, ...range, before)
+    if (kind === 'runs') for (const sql of ofRunsSql) await tx.run(sql, ...range, before)
     counts[kind] = await tx.run(deleteSql(tables[kind]), ...range, before)
   }
   next.sessions = sessions.rows.findLast(({ updatedAt }) => updatedAt <= until) ?? from.sessions
@@ -136,10 +137,10 @@ type Range = readonly [from: number, last: number, until: Timestamp]
 const isInRange = ({ at }: Table) => `seq > ? AND seq <= ? AND ${at} <= ?`
 const lastSql = (table: Table) => `SELECT max(seq) AS seq FROM ${table.name} WHERE ${isInRange(table)}`
 const deleteSql = (table: Table) => `DELETE FROM ${table.name} WHERE ${isInRange(table)} AND ${table.isOver}`
-/** Deletes the exposure of the runs that are about to be deleted. */
-const exposureSql = `
-  DELETE FROM exposure
-  WHERE scope IN (SELECT id FROM run WHERE ${isInRange(tables.runs)} AND ${tables.runs.isOver})`
+/** Deletes what belongs to the runs that are about to be deleted. */
+const ofRunsSql = ['exposure WHERE scope', 'step WHERE run_id'].map(
+  (column) => `DELETE FROM ${column} IN (SELECT id FROM run WHERE ${isInRange(tables.runs)} AND ${tables.runs.isOver})`,
+)
 
 async function findLast(tx: Transaction, table: Table, range: Range): Promise<number> {
   const [row] = await tx.all<{ seq: number | null }>(lastSql(table), ...range)

@@ -17,14 +17,14 @@ export interface Retention {
 export interface RetentionLimits {
   /** How many days ended records are kept; 0: forever. */
   days: number
-  /** How many hours the bodies of requests are kept; 0: as long as the requests. */
+  /** How many hours the bodies of requests and the contents of steps are kept; 0: as long as the requests and runs. */
   bodyHours: number
   /** The maximum size of the store in MiB; 0: unlimited. */
   maxMb: number
 }
 
 interface RetentionDeps {
-  store: Pick<Store, 'purge' | 'purgeBodies' | 'getSpace' | 'reclaimSpace'>
+  store: Pick<Store, 'purge' | 'purgeBodies' | 'purgeStepContents' | 'getSpace' | 'reclaimSpace'>
   limits: () => RetentionLimits
   log: Log
 }
@@ -47,6 +47,8 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   let isTooLarge = false
   /** No request up to this one has a body that can be deleted. */
   let lastBodyless = 0
+  /** No step up to this one has contents that can be deleted. */
+  let lastEmptyStep = 0
   let isClosing = false
   const outage = createOutage(log, {
     failed: 'could not purge old records; it is tried again',
@@ -65,7 +67,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 
   async function checkLimits(): Promise<void> {
-    const total = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0, bodies: 0 }
+    const total = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0, bodies: 0, steps: 0 }
     try {
       await purgeByAge(total)
       await purgeBySize(limits().maxMb * mib, total)
@@ -82,7 +84,10 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     const { days, bodyHours } = limits()
     try {
       if (days > 0) await purgeWhile(async () => true, Date.now() - days * dayMs, total)
-      if (bodyHours > 0) await purgeBodies(Date.now() - bodyHours * hourMs, total)
+      if (bodyHours > 0) {
+        await purgeBodies(Date.now() - bodyHours * hourMs, total)
+        await purgeStepContents(Date.now() - bodyHours * hourMs, total)
+      }
     } catch (error) {
       ageCheckedAt = -Infinity
       throw error
@@ -99,6 +104,16 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
       // The next check starts before the first body that a waiting event still needs.
       isComplete &&= step.complete
       if (isComplete) lastBodyless = from
+      if (more) await rest(startedAt)
+    }
+  }
+
+  async function purgeStepContents(before: Timestamp, total: Counts): Promise<void> {
+    for (let more = true; more && !isClosing;) {
+      const startedAt = performance.now()
+      const step = await store.purgeStepContents({ before, from: lastEmptyStep })
+      total.steps += step.count
+      ;({ last: lastEmptyStep, more } = step)
       if (more) await rest(startedAt)
     }
   }
@@ -158,7 +173,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 }
 
-type Counts = PurgeResult['counts'] & { bodies: number }
+type Counts = PurgeResult['counts'] & { bodies: number; steps: number }
 
 /** Waits as long as the step took, so that half of the store's time is left to other callers. */
 const rest = (startedAt: number): Promise<void> => delay(performance.now() - startedAt)

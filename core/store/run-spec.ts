@@ -1,6 +1,7 @@
 // The task of a run and its result, as they are stored.
 import type { ActionOverrides, WakeMode } from '../action.ts'
 import type { Json } from '../plugin/plugin.ts'
+import type { TraceContext } from '../telemetry/trace-context.ts'
 
 export const runStatuses = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
 export type RunStatus = (typeof runStatuses)[number]
@@ -19,6 +20,8 @@ export interface Origin {
   trusted: boolean
   /** How the sender of the webhook was authenticated: by the hook token, or by a signature. */
   auth?: 'token' | 'signed' | undefined
+  /** False: its steps are stored without what was said in them. */
+  keepContent?: boolean | undefined
   /** True: a webhook run started this run, directly or through other runs. */
   viaHook?: boolean | undefined
   /** The callers that had this run started by a tool. The run may use only the tools that all of them may use. */
@@ -53,6 +56,12 @@ export interface Recipient extends Pick<ActionOverrides, 'to' | 'accountId' | 't
 /** Fields of an action that are not stored in the spec: they choose the session, the agent or the recipient. */
 type FieldsElsewhere = 'action' | 'text' | 'agentId' | 'sessionKey' | 'idempotencyKey' | 'deliver' | keyof Recipient
 
+/** The trace of a run, and the span that the run belongs to, such as that of its webhook request. */
+export interface RunTrace extends TraceContext {
+  /** True: the run is the first of the trace, and belongs to no span. */
+  isFirst?: boolean | undefined
+}
+
 export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   message: string
   origin: Origin
@@ -65,6 +74,8 @@ export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   summarySession?: string | undefined
   /** The id of the failed run that this run repeats. */
   retryOf?: string | undefined
+  /** Present if traces were on when the run was accepted. */
+  trace?: RunTrace | undefined
 }
 
 export interface Usage {
@@ -97,8 +108,6 @@ export interface RunResult {
    * provider works again, the attempt may be made as early as `earliestAt`.
    */
   retry?: { since: number; count: number; nextAt: number; earliestAt: number }
-  /** The messages before the attempt failed. The next attempt continues from them and calls no tool twice. */
-  progress?: readonly Json[]
   /** The id of the run that repeats this failed run. */
   retriedAs?: string
 }

@@ -33,8 +33,10 @@ export type * from './tables/run-queue.ts'
 export type * from './tables/schedule.ts'
 export type * from './tables/session.ts'
 export type * from './tables/session-list.ts'
+export type * from './tables/step.ts'
 export type { Space, Timestamp } from './transaction.ts'
 export { limitCharacters, readText } from './tables/event.ts'
+export { stepStatuses } from './tables/step.ts'
 export { agentOfKey } from './tables/session-list.ts'
 
 /** The functions that `operations.ts` lists, without the transaction. */

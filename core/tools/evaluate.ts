@@ -1,7 +1,7 @@
 // Evaluates the layers of the tool policy for one tool, and names the rule that decides.
 import { isNamed, matches, normalizeName, type PolicyTool } from './names.ts'
 
-export const layerNames = [
+const layerNames = [
   'profile',
   'profile_by_provider',
   'tools',

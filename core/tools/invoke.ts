@@ -3,10 +3,11 @@ import { GatewayError } from '../errors.ts'
 import { isInputError } from '../plugin/errors.ts'
 import { wellFormedJson } from '../well-formed.ts'
 import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin/plugin.ts'
+import { type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
 import { describeToolFailure } from '../tool-failure.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
-import { withDeadline } from './deadline.ts'
+import { withDeadline } from '../deadline.ts'
 import type { Policy } from './policy.ts'
 import type { RuleOfTwo } from './rule-of-two.ts'
 import type { Subject } from './subject.ts'
@@ -16,6 +17,8 @@ export interface ToolCall {
   args: unknown
   subject: Subject
   runId?: string | undefined
+  /** Its span, if the run is traced. */
+  trace?: TraceContext | undefined
   /** Ends the call; it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
   /** Called before the caller receives external content, which its turn holds from then on. */
@@ -108,7 +111,13 @@ function toCallerError(error: unknown, { deps, entry, call }: Failure): unknown 
   }
   if (isInputError(error)) return new GatewayError('invalid_arguments', error.message.toWellFormed(), { cause: error })
   const thrown = error instanceof GatewayError && error.cause !== undefined ? error.cause : error
-  const fields = { tool: entry.tool.name, toolset: entry.toolset, ...(call.runId && { runId: call.runId }) }
+  const { runId, trace } = call
+  const fields = {
+    tool: entry.tool.name,
+    toolset: entry.toolset,
+    ...(runId && { runId }),
+    ...(trace && { traceId: traceIdOf(trace) }),
+  }
   deps.log.error({ ...fields, ...describeToolFailure(thrown, { tool: entry.tool, args: call.args }) }, 'tool failed')
   return error instanceof GatewayError ? error : new GatewayError('tool_failed', undefined, { cause: error })
 }

@@ -1,11 +1,9 @@
-// Opens one toolset, tries again if it fails, checks its tools, and follows those that come and go.
-import { isAuthError } from '../plugin/errors.ts'
-import { describeThrown, firstLineOf } from '../errors.ts'
+// Keeps one toolset open, checks its tools, and follows those that come and go.
+import { untilAborted } from '../deadline.ts'
 import { toolFault } from '../loader/verify.ts'
-import { createOutage } from '../outage.ts'
-import type { ExtensionContext, Log, OpenedToolset, Tool, Toolset } from '../plugin/plugin.ts'
+import type { ExtensionContext, Log, Tool, Toolset, ToolsetContext } from '../plugin/plugin.ts'
+import { createSupervisor } from '../reconnect.ts'
 import { type Check, compileCheck } from '../typebox.ts'
-import { withDeadline } from './deadline.ts'
 
 /** A tool and what it needs to run. */
 export interface RegisteredTool {
@@ -57,127 +55,86 @@ export interface Opening {
   context: ExtensionContext
   /** Called when its tools have changed. */
   onChange: (changed: ToolsetLog) => void
+  /** Removes secrets from a text. */
+  redact: ((text: string) => string) | undefined
   stopping: AbortSignal | undefined
 }
 
 /** Time limit for opening a toolset: the start waits for it. */
 const openMs = 30_000
-/** Time limit for closing a toolset, so that it cannot delay the stop. */
-const closeMs = 3_000
-const firstRetryMs = 1_000
-const longestRetryMs = 60_000
 
 /** Resolves after the first attempt, however it ends. */
 export async function openToolset(toolset: Toolset<never>, opening: Opening): Promise<LiveToolset> {
   const { name, tools = [] } = toolset
-  const { settings, context, onChange } = opening
+  const { settings, context, onChange, redact, stopping } = opening
   const label: ToolsetLog = { toolset: name, log: context.log }
-  const outage = createOutage(context.log, {
-    level: 'warn',
-    failed: 'toolset could not be opened; it is tried again',
-    worked: 'toolset opened',
-    describe: describeThrown,
-  })
   const createEntries = (valid: readonly Tool[]) => valid.map((tool) => createEntry(tool, { toolset: name, context }))
+  const warn = (problem: string): void => context.log.warn({ toolset: name }, problem)
+  const problems: string[] = []
+  let report: (problem: string) => unknown = (problem) => problems.push(problem)
   let permanent: readonly RegisteredTool[] = []
   let offered: readonly RegisteredTool[] = []
-  let state: ToolsetState = { toolset: name, state: 'open' }
-  let opened: OpenedToolset | undefined
-  let retry: NodeJS.Timeout | undefined
-  let isClosed = false
 
   function offer(candidates: readonly Tool[]): void {
     // Schemas are compiled by the first call, because compiling a long list would block the gateway.
-    const { valid, problems } = validateTools(name, candidates, { compile: false })
-    for (const problem of problems) context.log.warn({ toolset: name }, problem)
+    const { valid, problems: faults } = validateTools(name, candidates, { compile: false })
+    faults.forEach(warn)
     offered = createEntries(valid)
     onChange(label)
   }
 
-  /** @returns what was left out */
-  async function open(waitMs: number): Promise<string[]> {
-    try {
-      const live = await openInTime(toolset, { ...opening, offer })
-      if (isClosed) return await closeInTime(live, label).then(() => [])
-      const { valid, problems } = validateTools(name, live?.tools ?? [], { compile: true })
-      opened = live
+  const supervisor = createSupervisor({
+    fields: { toolset: name },
+    openMs,
+    open: async ({ signal }) => {
+      signal.addEventListener('abort', () => offer([]), { once: true })
+      const offerWhileOpen: ToolsetContext['offer'] = (candidates) => !signal.aborted && offer(candidates)
+      const live = await (toolset as Toolset).open?.(settings, { ...context, signal, offer: offerWhileOpen })
+      return {
+        ...validateTools(name, live?.tools ?? [], { compile: true }),
+        close: async () => await live?.close(),
+      }
+    },
+    onOpened: ({ valid, problems: faults }) => {
       permanent = createEntries([...tools, ...valid])
-      state = { toolset: name, state: 'open' }
-      return problems
-    } catch (error) {
-      if (isClosed || context.signal.aborted) return []
-      return onFailed(error, waitMs)
+      faults.forEach((fault) => report(fault))
+      onChange(label)
+    },
+    ...(redact && { redact }),
+    log: context.log,
+    messages: {
+      opened: 'toolset opened',
+      failed: 'toolset could not be opened; it is tried again',
+      refused: 'toolset refused by its service; it waits for other settings',
+    },
+    isQuiet: true,
+  })
+
+  function state(): ToolsetState {
+    const { state: current, reason } = supervisor.health()
+    if (current === 'connected') return { toolset: name, state: 'open' }
+    return {
+      toolset: name,
+      state: current === 'unauthorized' ? 'unauthorized' : 'failing',
+      ...(reason !== undefined && { reason }),
     }
   }
 
-  function onFailed(error: unknown, waitMs: number): string[] {
-    offered = []
-    const reason = isAuthError(error) ? error.message : firstLineOf(error)
-    const refused = `The toolset "${name}" is left out: it could not be opened (${reason})`
-    state = { toolset: name, state: isAuthError(error) ? 'unauthorized' : 'failing', reason }
-    if (isAuthError(error)) return [`${refused}; change its settings.`]
-    retry = setTimeout(() => void openAgain(Math.min(waitMs * 2, longestRetryMs)), waitMs).unref()
-    outage.failed(error, { toolset: name })
-    return [`${refused}; it is tried again.`]
+  const first = supervisor.open()
+  await (stopping ? untilAborted(first, stopping).catch(() => void supervisor.standBy('the gateway stops')) : first)
+  const { state: now, reason } = state()
+  if (now !== 'open') {
+    const next = now === 'unauthorized' ? 'change its settings' : 'it is tried again'
+    problems.push(`The toolset "${name}" is left out: it could not be opened (${reason}); ${next}.`)
   }
-
-  async function openAgain(waitMs: number): Promise<void> {
-    const problems = await open(waitMs)
-    if (isClosed) return
-    if (state.state === 'open') outage.worked({ toolset: name })
-    if (state.state !== 'failing') for (const problem of problems) context.log.warn({ toolset: name }, problem)
-    onChange(label)
-  }
-
-  const problems = await open(firstRetryMs)
+  report = warn
   return {
     permanent: () => permanent,
     offered: () => offered,
     expected: expectedTools(toolset, settings),
     problems,
-    state: () => state,
-    close: async () => {
-      isClosed = true
-      clearTimeout(retry)
-      await closeInTime(opened, label)
-    },
-  }
-}
-
-type Offer = (candidates: readonly Tool[]) => void
-
-/** If the toolset opens after its time limit, it is closed at once. */
-async function openInTime(
-  toolset: Toolset<never>,
-  { settings, context, stopping, offer }: Opening & { offer: Offer },
-): Promise<OpenedToolset | undefined> {
-  const limits = {
-    signals: stopping ? [context.signal, stopping] : [context.signal],
-    ms: openMs,
-    reason: () => new Error(`it did not open within ${openMs / 1000} seconds`),
-  }
-  let opening: Promise<OpenedToolset> | undefined
-  try {
-    return await withDeadline(limits, () => (opening = (toolset as Toolset).open?.(settings, { ...context, offer })))
-  } catch (error) {
-    void Promise.resolve(opening).then(
-      (late) => closeInTime(late, { toolset: toolset.name, log: context.log }),
-      () => undefined,
-    )
-    throw error
-  }
-}
-
-async function closeInTime(live: OpenedToolset | undefined, { toolset, log }: ToolsetLog): Promise<void> {
-  const limits = {
-    signals: [],
-    ms: closeMs,
-    reason: () => new Error(`it did not close within ${closeMs / 1000} seconds`),
-  }
-  try {
-    await withDeadline(limits, () => live?.close())
-  } catch (error) {
-    log.warn({ toolset, reason: firstLineOf(error) }, 'a toolset could not be closed')
+    state,
+    close: supervisor.close,
   }
 }
 

@@ -31,6 +31,8 @@ export interface ToolRegistryDeps {
   settings: (toolset: string) => unknown
   /** Creates the context of one toolset. */
   context: (toolset: string) => ExtensionContext
+  /** Removes secrets from a text. */
+  redact?: (text: string) => string
   /** Aborts when toolsets that are still opening are no longer needed. */
   stopping?: AbortSignal
 }
@@ -43,6 +45,7 @@ export async function openToolRegistry({
   toolsets,
   settings,
   context,
+  redact,
   stopping,
 }: ToolRegistryDeps): Promise<ToolRegistry> {
   let opened: LiveToolset[] = []
@@ -54,7 +57,7 @@ export async function openToolRegistry({
   // Contexts and settings, which may throw, are created before the first toolset opens.
   const openings = Array.from(toolsets, (toolset) => ({
     toolset,
-    opening: { settings: settings(toolset.name), context: context(toolset.name), onChange, stopping },
+    opening: { settings: settings(toolset.name), context: context(toolset.name), onChange, redact, stopping },
   }))
   opened = await Promise.all(openings.map(({ toolset, opening }) => openToolset(toolset, opening)))
   index = createIndex(opened)

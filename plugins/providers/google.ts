@@ -15,5 +15,12 @@ export default defineHostedProvider({
         const name = textOf(fieldsOf(model)['name'])
         return name === undefined ? [] : [name, name.replace(/^models\//, '')]
       }),
+    // An invalid key is answered with 400, as other faults of a request.
+    refusesKey: (status, body) =>
+      status === 401 ||
+      status === 403 ||
+      listOf(fieldsOf(fieldsOf(body)['error'])['details']).some(
+        (detail) => fieldsOf(detail)['reason'] === 'API_KEY_INVALID',
+      ),
   },
 })

@@ -1,4 +1,5 @@
 // Tools for the files in the agent's workspace: read, write, edit, list.
+import { createSerialQueue } from 'svc-gateway/kit'
 import {
   defineTool,
   defineToolset,
@@ -29,6 +30,7 @@ const ReadArgs = Type.Object(
 
 const read = defineTool<Static<typeof ReadArgs>>({
   name: 'read',
+  repeatable: true,
   group: 'fs',
   description: 'Reads a text file of the workspace, or some of its lines.',
   args: ReadArgs,
@@ -101,6 +103,7 @@ const ListArgs = Type.Object(
 
 const list = defineTool<Static<typeof ListArgs>>({
   name: 'list',
+  repeatable: true,
   group: 'fs',
   description: 'Lists a folder of the workspace.',
   args: ListArgs,
@@ -124,7 +127,8 @@ export default defineToolset({
   description: "The files in the agent's workspace.",
   expected: () => ['read', 'write', 'edit', 'list'].map((name) => ({ name, group: 'fs' })),
   async open() {
-    const inTurn = createTurns()
+    // The second of two edits must see what the first one has written.
+    const changes = createSerialQueue()
     const write = defineTool<Static<typeof WriteArgs>>({
       name: 'write',
       group: 'fs',
@@ -132,7 +136,7 @@ export default defineToolset({
       args: WriteArgs,
       effects: [],
       execute: ({ path, text }, { workspace }) =>
-        inTurn(async () => {
+        changes.add(async () => {
           await workspace.write(path, text)
           return { path, bytes: Buffer.byteLength(text) }
         }),
@@ -144,18 +148,8 @@ export default defineToolset({
       args: EditArgs,
       // The result reveals whether the file contains a text.
       effects: ['reads-private'],
-      execute: (args, context) => inTurn(() => editFile(args, context)),
+      execute: (args, context) => changes.add(() => editFile(args, context)),
     })
     return { tools: [read, write, edit, list], close: async () => undefined }
   },
 })
-
-/** Runs one change at a time: the second of two edits must see what the first one has written. */
-function createTurns() {
-  let last: Promise<unknown> = Promise.resolve()
-  return <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const mine = last.then(work)
-    last = mine.catch(() => undefined)
-    return mine
-  }
-}

@@ -17,6 +17,7 @@ const StatusArgs = Type.Object(
 
 const sessionStatus = defineTool<Static<typeof StatusArgs>>({
   name: 'session_status',
+  repeatable: true,
   group: 'sessions',
   description: 'Returns the state of a session: its last route, waiting events, and queued and running runs.',
   args: StatusArgs,
@@ -47,6 +48,7 @@ const ListArgs = Type.Object(
 
 const sessionsList = defineTool<Static<typeof ListArgs>>({
   name: 'sessions_list',
+  repeatable: true,
   group: 'sessions',
   description: 'Lists sessions, the most recently used first.',
   args: ListArgs,
@@ -66,6 +68,7 @@ const HistoryArgs = Type.Object(
 
 const sessionsHistory = defineTool<Static<typeof HistoryArgs>>({
   name: 'sessions_history',
+  repeatable: true,
   group: 'sessions',
   description: 'Reads the newest messages of a session, oldest first.',
   args: HistoryArgs,
@@ -154,6 +157,7 @@ const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
 
 const agentsList = defineTool({
   name: 'agents_list',
+  repeatable: true,
   group: 'sessions',
   description: 'Lists the agents of this gateway.',
   args: Type.Object({}, { additionalProperties: false }),

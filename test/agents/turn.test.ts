@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ModelError } from '../../core/agents/model-error.ts'
 import { createModels } from '../../core/agents/models.ts'
-import { maxReplyLength, maxOutputLength } from '../../core/agents/reply.ts'
+import { maxReplyLength, maxOutputLength } from '../../core/agents/model-answer.ts'
 import { createTurn, type TurnInput } from '../../core/agents/turn.ts'
-import { maxResultLength } from '../../core/agents/turn-tools.ts'
+import { maxResultLength } from '../../core/agents/tool-calls.ts'
 import { defineTool, type Json, type Tool, Type } from '../../core/plugin/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke } from '../../core/tools/invoke.ts'
@@ -71,7 +71,8 @@ async function setUp({
   const providers = new Map([builtin, openaiCompatible, anthropic].map((provider) => [provider.name, provider]))
   const config = { providers: { wire: { kind, baseUrl: `${wire.url}/v1`, apiKey: secret } } }
   const models = createModels({ config, providers, log })
-  const runTurn = createTurn({ invoke, tools: () => registry.list().map(({ tool }) => tool), log, ...limits })
+  const check = () => ({ isRepeatable: false })
+  const runTurn = createTurn({ invoke, tools: () => registry.list().map(({ tool }) => tool), check, log, ...limits })
   const input: TurnInput = {
     agent: { id: 'main' },
     model: models.resolve('wire/model-1', { models: undefined }),
@@ -80,6 +81,8 @@ async function setUp({
     history: [],
     sessionKey: 'agent:main:main',
     runId: 'run-1',
+    attempt: 1,
+    record: async () => {},
     signal: new AbortController().signal,
   }
   const run = (changes: Partial<TurnInput> = {}) => runTurn({ ...input, ...changes })
@@ -317,6 +320,47 @@ describe('the thinking level', () => {
       }
     },
   )
+})
+
+describe('a turn that calls tools', () => {
+  it('calls a tool when its step is stored, and reads its result when that is stored', async () => {
+    const seen: string[] = []
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      args: Type.Object({}),
+      execute: () => seen.push('called') && 'found',
+    })
+    const { wire, run } = await setUp({ tools: [look] })
+    wire.script({ tool: 'look', args: {} }, { text: 'Done.' })
+    const stores = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const asked = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let count = 0
+    const turn = run({
+      record: async (steps) => {
+        seen.push(steps.map(({ kind, status }) => `${kind} ${status}`).join(', '))
+        const index = count++
+        asked[index]?.resolve()
+        await stores[index]?.promise
+      },
+    })
+    await asked[0]!.promise
+    expect(seen).toEqual(['model succeeded, tool running'])
+    stores[0]!.resolve()
+    await asked[1]!.promise
+    expect(seen.slice(1)).toEqual(['called', 'tool succeeded'])
+    expect(wire.requests).toHaveLength(1)
+    stores[1]!.resolve()
+    expect((await turn).reply).toBe('Done.')
+    expect(wire.requests).toHaveLength(2)
+  })
+
+  it('ends with the error of a step that cannot be stored, and calls no tool', async () => {
+    const { wire, run } = await setUp({ tools: [{ ...weather, execute: () => expect.fail('it was called') }] })
+    wire.script({ tool: 'get_weather', args: { city: 'Oslo' } })
+    const lost = new Error('lost')
+    await expect(run({ record: () => Promise.reject(lost) })).rejects.toBe(lost)
+  })
 })
 
 describe('a turn', () => {

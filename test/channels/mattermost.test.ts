@@ -1,4 +1,4 @@
-// The Mattermost channel: the channel contract, and what is special about Mattermost, with its library and a double.
+// The Mattermost channel: the channel contract, and what is special about Mattermost.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import mattermost from '../../channels/mattermost/index.ts'
 import { isAuthError } from '../../core/plugin/errors.ts'
@@ -179,21 +179,60 @@ describe('connecting to Mattermost', () => {
     expect(await failure({ ...double.config, baseUrl: 'http://127.0.0.1:1' })).toBeInstanceOf(Error)
   })
 
-  it('prints nothing, though its library does, and leaves the console as it was', async () => {
-    const names = ['log', 'info', 'warn', 'error', 'debug'] as const
-    const spies = names.map((name) => vi.spyOn(console, name).mockImplementation(() => undefined))
-    onTestFinished(() => spies.forEach((spy) => spy.mockRestore()))
-    const before = names.map((name) => console[name])
+  it('rejects with a hint at the proxy if the server accepts no WebSocket, or refuses the token there', async () => {
     const double = await open()
-    const { close, next, lost } = await connect(double)
+    const context = createTestContext()
+    const failure = async (): Promise<unknown> =>
+      await mattermost
+        .connect(double.config, { ...context, accountId: 'default', receive: vi.fn(), lost: vi.fn() })
+        .catch((error: unknown) => error)
+    double.refuseToken()
+    const refused = await failure()
+    expect(refused).toMatchObject({ message: expect.stringMatching(/closed the connection.*must pass on WebSockets/) })
+    expect(isAuthError(refused)).toBe(false)
+    double.refuseUpgrade()
+    expect(await failure()).toMatchObject({ cause: { message: 'Unexpected server response: 404' } })
+  })
+})
+
+describe('a connection to Mattermost', () => {
+  it('that does not answer a ping is lost, and one that answers is not', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const double = await open()
+    const { next, lost } = await connect(double)
+    const pinged = double.pinged()
+    vi.advanceTimersByTime(30_000)
+    await pinged
+    // The answer to the ping arrives before this message.
     await double.say('hello')
     await next(1)
-    double.skipEvent()
-    double.event('status_change', {})
-    await vi.waitUntil(() => lost.length > 0)
+    vi.advanceTimersByTime(30_000)
+    expect(lost).toEqual([])
+    double.freeze()
+    vi.advanceTimersByTime(60_000)
+    expect(lost).toEqual(['Mattermost does not answer any more.'])
+  })
+
+  it('that the server closes when it restarts is lost once, and the next one gets what was missed', async () => {
+    const double = await open()
+    const first = await connect(double)
+    await double.disconnect()
+    await vi.waitUntil(() => first.lost.length > 0)
+    await double.say('while it restarted')
+    await first.close()
+    expect(first.lost).toEqual(['Mattermost closed the connection.'])
+    const second = await connect(double, { context: first.context })
+    await double.say('afterwards')
+    expect((await second.next(2)).map(({ text }) => text)).toEqual(['while it restarted', 'afterwards'])
+  })
+
+  it('is closed by the gateway without being reported as lost', async () => {
+    const double = await open()
+    const { close, lost } = await connect(double)
     await close()
-    expect(spies.flatMap(({ mock }) => mock.calls)).toEqual([])
-    expect(names.map((name) => console[name])).toEqual(before)
+    await double.until(() => double.connections() === 0)
+    expect(lost).toEqual([])
   })
 })
 
@@ -256,6 +295,7 @@ describe('a message from Mattermost', () => {
     await double.say('after the gap')
     await vi.waitUntil(() => first.lost.length > 0)
     await first.close()
+    expect(first.lost).toEqual(['An event of Mattermost was lost.'])
     const second = await connect(double, { context: first.context })
     expect((await second.next(1))[0]!.text).toBe('after the gap')
     await double.say('and later')

@@ -417,6 +417,24 @@ describe('svc-gateway doctor finds', () => {
     expect(severityOf(50 * gib, 100 * gib)).toEqual([])
   })
 
+  const invalidKey = { error: { code: 400, details: [{ reason: 'API_KEY_INVALID' }] } }
+  const noAccess = { error: { message: 'The key has no access.' } }
+
+  it.each([
+    { kind: 'openai-compatible', status: 400, body: { error: 'unknown field' }, id: 'model_list_missing' },
+    { kind: 'google', status: 400, body: { error: { code: 400, message: 'Bad size.' } }, id: 'model_list_missing' },
+    { kind: 'openai-compatible', status: 403, body: '<h1>Forbidden</h1>', id: 'model_list_missing' },
+    { kind: 'openai-compatible', status: 500, body: noAccess, id: 'model_unreachable' },
+    { kind: 'google', status: 400, body: invalidKey, id: 'model_key_refused' },
+    { kind: 'openai-compatible', status: 403, body: noAccess, id: 'model_key_refused' },
+  ])('a refused key only where the provider says so: $kind, $status $body', async ({ kind, status, body, id }) => {
+    const dir = temporaryFolder()
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const { url } = await serveModels((_, response) => response.writeHead(status).end(text))
+    writeConfig(dir, providerOf(url, { kind, apiKey: 'sk-4f9a81c6' }))
+    expect(idsOf(await examine(dir))).toEqual([id])
+  })
+
   it('a store on a network file system', () => {
     const typeOf = (type: number) => networkTypeOf({ type, freeBytes: 1, totalBytes: 1 }, 'linux')
     expect(typeOf(0x6969)).toBe('NFS')

@@ -40,7 +40,14 @@ describe('svc-gateway runs', () => {
     const shown = await cli('runs', 'show', id)
     expect(shown.stdout).toMatch(/^status {2,}succeeded$/m)
     expect(shown.stdout).toContain(String.raw`Received: Say \u001b[31mhello.`)
-    expect(JSON.parse((await cli('runs', 'show', id, '--json')).stdout)).toMatchObject({ id, status: 'succeeded' })
+    expect(shown.stdout).toMatch(/^queued {2,}\d[\d.]* m?s$/m)
+    expect(shown.stdout).toMatch(/^model {2,}\d[\d.]* m?s {2}builtin\/rules · \d+ → \d+ tokens/m)
+    expect((await cli('runs', 'show', id, '--steps')).stdout).toMatch(/^1 {2}model .*\ntext: Received: Say/m)
+    expect(JSON.parse((await cli('runs', 'show', id, '--json')).stdout)).toMatchObject({
+      id,
+      status: 'succeeded',
+      steps: [{ kind: 'model', number: 1 }],
+    })
   })
 
   it('says how many runs are not listed', async () => {

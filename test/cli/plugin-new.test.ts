@@ -13,7 +13,7 @@ import { share } from '../share.ts'
 import { run } from './command-line.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const kinds = ['channel', 'toolset', 'preset', 'provider']
+const kinds = ['channel', 'toolset', 'preset', 'provider', 'command']
 const execute = promisify(execFile)
 
 const shared = share(async () => {
@@ -55,7 +55,7 @@ describe('svc-gateway plugin new', () => {
     // One process that loads the gateway once, for speed.
     const options = ['--no-isolate', '--maxWorkers=1']
     const { stdout } = await execute(vitest, ['run', ...options], { cwd: shared().dir, env })
-    expect(stdout).toMatch(/Test Files +4 passed \(4\)/)
+    expect(stdout).toMatch(/Test Files +5 passed \(5\)/)
   }, 60_000)
 
   it('writes packages without an error of types', async () => {
@@ -93,8 +93,9 @@ describe('svc-gateway plugin new', () => {
       stdout: [
         './svc-gateway-plugin-my-channel/src/index.ts: channel my-channel',
         './svc-gateway-plugin-my-toolset/src/index.ts: toolset my-toolset (more when it is opened)',
-        './svc-gateway-plugin-my-preset/src/index.ts: preset my-preset',
+        './svc-gateway-plugin-my-preset/src/index.ts: preset my-preset, scheme my-preset',
         './svc-gateway-plugin-my-provider/src/index.ts: provider my-provider',
+        './svc-gateway-plugin-my-command/src/index.ts: command my-command',
         'ok\n',
       ].join('\n'),
     })
@@ -106,6 +107,8 @@ describe('svc-gateway plugin new', () => {
     ['last', 'channel', 'The channel cannot be called "last": the name "last" is reserved'],
     ['teams', 'channel', 'The channel cannot be called "teams": a built-in channel has that name'],
     ['github', 'preset', 'The preset cannot be called "github": a built-in preset has that name'],
+    ['runs', 'command', 'The command cannot be called "runs": a built-in command has that name'],
+    ['start', 'command', 'The command cannot be called "start": the gateway itself has the command "start"'],
     ['weather', 'widget', "error: option '--kind <kind>' argument 'widget' is invalid."],
   ])('refuses the name %s for a %s', async (name, kind, message) => {
     const dir = temporaryFolder()

@@ -93,7 +93,7 @@ describe('svc-gateway store migrate', () => {
     expect(there).toMatchObject({ code: 0, stderr: expect.stringContaining('The copy is complete.') })
     const lines = there.stdout.trimEnd().split('\n')
     expect(lines.every((line) => / [1-9]\d* +[0-9a-f]{32} {2}equal$/.test(line))).toBe(true)
-    const names = 'event exposure idempotency outbox request route run schedule session state transcript'
+    const names = 'event exposure idempotency outbox request route run schedule session state step transcript'
     expect(lines.map((line) => line.split(' ')[0])).toEqual(names.split(' '))
     const config = readFileSync(file, 'utf8')
     expect(config).toContain('{ // a comment that stays')

@@ -30,6 +30,8 @@ const normalize = (text: string) =>
   text
     .replaceAll('npm start -- ', 'svc-gateway ')
     .replaceAll(/\([\d.]+ ms\)/g, '(TIME)')
+    .replaceAll(/(?<= {2}|after )\d[\d.]* m?s */g, 'TIME ')
+    .replaceAll(/^delivery +/gm, 'delivery  ')
     .replaceAll(/[\da-f]{8}-[\da-f]{4}-7[\da-f-]{21}/g, 'ID')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/TEXT [\da-f]{24}>/g, 'TEXT ID>')

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { HookAuth } from '../../core/config/schema/hook-auth.ts'
-import { signRequest } from '../../core/hooks/auth/sign-request.ts'
+import { signRequest } from '../hooks/schemes.ts'
 import { hookToken, temporaryFolder, writeConfig } from '../helpers.ts'
 import { share } from '../share.ts'
 import { run } from './command-line.ts'
@@ -29,7 +29,7 @@ const schemes: Record<string, HookAuth> = {
   ...Object.fromEntries(
     ['github', 'stripe', 'slack', 'sentry', 'linear', 'pagerduty', 'gitlab', 'jira', 'shopify', 'gitea']
       .concat(['netlify', 'twilio', 'telegram', 'meta', 'zoom', 'standard-webhooks', 'svix'])
-      .map((scheme) => [scheme, { scheme, secret: key, ...(scheme === 'twilio' && { url: twilioUrl }) } as HookAuth]),
+      .map((scheme) => [scheme, { scheme, secret: key, ...(scheme === 'twilio' && { url: twilioUrl }) }]),
   ),
 }
 

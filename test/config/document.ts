@@ -8,6 +8,7 @@ import { readConfigFile } from '../../core/config/file/read.ts'
 import { type ResolvedConfig, resolveConfig } from '../../core/config/resolve.ts'
 import type { ConfigurableExtensions } from '../../core/config/schema/schema.ts'
 import { defineChannel, defineProvider, defineToolset, Type } from '../../core/plugin/plugin.ts'
+import { schemes } from '../hooks/schemes.ts'
 
 const pager = defineChannel({
   name: 'pager',
@@ -48,6 +49,7 @@ export const extensions: ConfigurableExtensions = {
   toolsets: new Map([['weather', weather]]),
   providers: new Map([['hosted', hosted]]),
   presets: new Map(),
+  schemes,
 }
 
 export function temporaryFolder(): string {

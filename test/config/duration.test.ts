@@ -1,6 +1,6 @@
 // Parsing durations.
 import { expect, it } from 'vitest'
-import { parseDuration } from '../../core/config/duration.ts'
+import { parseDuration } from '../../core/kit/duration.ts'
 
 it.each([
   [0, 0],

@@ -47,6 +47,7 @@ describe('an empty document', () => {
       plugins: [],
       storage: { url: 'sqlite:state/gateway.db', retention: { days: 30, bodyHours: 72, maxMb: 0 } },
       log: { level: 'info' },
+      telemetry: { content: false, propagateTo: [] },
     })
   })
 })

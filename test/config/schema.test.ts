@@ -9,6 +9,7 @@ const schema = createConfigSchema({
   toolsets: new Map(),
   providers: new Map(),
   presets: new Map(),
+  schemes: new Map(),
 })
 
 interface Node {

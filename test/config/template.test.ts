@@ -1,6 +1,6 @@
 // Rendering templates, and the safety of templates against malicious payloads.
 import { describe, expect, it } from 'vitest'
-import { visibleHeaders } from '../../core/config/secret-names.ts'
+import { visibleHeaders } from '../../core/kit/secret-names.ts'
 import {
   compilePath,
   compileTemplate,

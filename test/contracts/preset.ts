@@ -2,15 +2,19 @@
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { hookAuthRules } from '../../core/config/rules/hook-auth.ts'
-import { HookAuth } from '../../core/config/schema/hook-auth.ts'
+import { type HookAuth, hookAuthSchema } from '../../core/config/schema/hook-auth.ts'
 import { Mapping } from '../../core/config/schema/mappings.ts'
+import { type Schemes, settingsOfScheme, signaturesOf } from '../../core/config/schemes.ts'
 import { createAgentBody } from '../../core/hooks/schemas.ts'
+import { signRequest } from '../../core/hooks/auth/sign-request.ts'
 import { createVerifier } from '../../core/hooks/auth/verify-signature.ts'
 import type { Verifier } from '../../core/hooks/auth/verifier.ts'
 import { createActionReader } from '../../core/hooks/mapped-action.ts'
 import { createMapping } from '../../core/hooks/mapping.ts'
+import { loadBuiltins } from '../../core/loader/registry.ts'
 import { findFault } from '../../core/loader/verify.ts'
-import type { Json, Preset, PresetContext } from '../../core/plugin/plugin.ts'
+import { isInputError } from '../../core/plugin/errors.ts'
+import type { Json, OutgoingRequest, Preset, PresetContext, Scheme } from '../../core/plugin/plugin.ts'
 import { compileCheck, listProblems } from '../../core/typebox.ts'
 import { createTestContext } from './context.ts'
 
@@ -54,14 +58,19 @@ export interface PresetCase<Config> {
   refused?: readonly PresetSample[]
   /** Required for a preset with `start`: a service on this machine. */
   job?: JobCase<Config>
-  /** Required for a preset with `auth`, except for the scheme `google-oidc`, whose keys are Google's. */
+  /** Required for a preset with `auth`, unless its scheme has no secrets because the service signs with its own keys. */
   signed?: SignedSample
+  /** The scheme of the preset, unless it is a built-in one. */
+  scheme?: Scheme<never>
+  /** How old a request may be, for a scheme that checks its time in a function. */
+  toleranceSeconds?: number
 }
 
 export function presetContract<Payload, Config>(
   preset: Preset<Payload, Config>,
-  { config, accepted, skipped = [], refused = [], signed, job }: PresetCase<Config>,
+  { config, accepted, skipped = [], refused = [], job, ...signing }: PresetCase<Config>,
 ): void {
+  const { signed, scheme } = signing
   const mapping = openMapping(preset, config ?? {})
 
   describe(`preset ${preset.name}`, () => {
@@ -104,29 +113,107 @@ export function presetContract<Payload, Config>(
       })
     }
 
-    if (preset.auth && preset.auth.scheme !== 'google-oidc') {
+    if (scheme) it('has a scheme without fault', () => expect(findFault(scheme, { compile: true })).toBeUndefined())
+
+    if (preset.auth) {
       it('accepts a signed request and refuses one that was changed', async () => {
-        if (!signed) throw new Error('The preset has `auth`; give a `signed` request of the service.')
-        const auth = { ...preset.auth, ...signed.auth } as unknown as HookAuth
-        expect(compileCheck(HookAuth).problems(auth)).toEqual([])
-        expect([...hookAuthRules(auth, undefined)].filter(({ warning }) => !warning)).toEqual([])
-        const verifier = createVerifier(auth)
+        const schemes = await schemesWith(scheme)
+        if (!signed) {
+          const { secret } = schemes.get(preset.auth?.scheme ?? '') ?? {}
+          return expect(secret, 'The preset has `auth`; give a `signed` request of the service.').toBe(false)
+        }
+        const auth: HookAuth = { ...preset.auth, scheme: preset.auth?.scheme ?? '', ...signed.auth }
+        expect(compileCheck(hookAuthSchema(schemes)).problems(auth)).toEqual([])
+        expect([...hookAuthRules(auth, { schemes })].filter(({ warning }) => !warning)).toEqual([])
+        const verifier = createVerifier(auth, { schemes, log })
         expect(await verify(verifier, signed)).toMatchObject({ ok: true })
         expect(await verify(verifier, tamperWith(verifier, signed))).toMatchObject({ ok: false })
       })
     }
+
+    if (preset.auth && signed)
+      it('verifies what `trigger` signs, and rejects another secret, another body and an old time', async () => {
+        const schemes = await schemesWith(scheme)
+        const auth: HookAuth = { ...preset.auth, scheme: preset.auth?.scheme ?? '', ...signed.auth }
+        for (const sample of accepted)
+          await checkSigning(sample, { auth, schemes, toleranceSeconds: signing.toleranceSeconds })
+      })
   })
+}
+
+const { log } = createTestContext()
+
+const schemesWith = async (scheme: Scheme<never> | undefined): Promise<Schemes> => {
+  const { schemes } = await loadBuiltins()
+  return scheme ? new Map([...schemes, [scheme.name, scheme]]) : schemes
+}
+
+interface Signing {
+  auth: HookAuth
+  schemes: Schemes
+  toleranceSeconds: number | undefined
+}
+
+/** Signs as `svc-gateway trigger` does. Where the service has the only key, there is nothing to check. */
+async function checkSigning({ payload, headers = {} }: PresetSample, signing: Signing): Promise<void> {
+  const { auth, schemes } = signing
+  const { secret, secrets: _secrets, ...rest } = auth
+  const now = Date.now()
+  const unsigned = { url: 'https://gateway.example.com/hooks/x', headers, body: Buffer.from(JSON.stringify(payload)) }
+  const sent = trySigning(() => signRequest(auth, unsigned, { schemes, now }))
+  if (!sent || secret === undefined) return expect(isSignedByService(signing)).toBe(true)
+  const judge = (settings: object, at = now, body = sent.body) => {
+    const verifier = createVerifier({ ...rest, ...settings }, { schemes, log })
+    return verify(verifier, { ...sent, auth, body: body.toString(), at })
+  }
+  const other = otherSecret(secret)
+  expect(await judge({ secret })).toMatchObject({ ok: true })
+  expect(await judge({ secret: other })).toMatchObject({ ok: false })
+  if (createVerifier(auth, { schemes, log }).signsBody)
+    expect(await judge({ secret }, now, Buffer.concat([sent.body, Buffer.from(' ')]))).toMatchObject({ ok: false })
+  const seconds = signing.toleranceSeconds ?? toleranceOf(signing)
+  if (seconds !== undefined) expect(await judge({ secret }, now + (seconds + 2) * 1000)).toMatchObject({ ok: false })
+  expect(await judge({ secrets: [other, secret] })).toMatchObject({ ok: true, secretIndex: 1 })
+  const expired = { secret, notAfter: new Date(now - 1000).toISOString() }
+  expect(await judge({ secrets: [other, expired] })).toMatchObject({ ok: false })
+}
+
+function trySigning(sign: () => OutgoingRequest): OutgoingRequest | undefined {
+  try {
+    return sign()
+  } catch (error) {
+    if (isInputError(error)) return undefined
+    throw error
+  }
+}
+
+function isSignedByService({ auth, schemes }: Signing): boolean {
+  const scheme = schemes.get(auth.scheme) as Scheme<never>
+  const signatures = signaturesOf(scheme, settingsOfScheme(scheme, auth))
+  return scheme.createVerifier !== undefined || signatures.some(({ algorithm }) => algorithm === 'ed25519')
+}
+
+function toleranceOf({ auth, schemes }: Signing): number | undefined {
+  const scheme = schemes.get(auth.scheme) as Scheme<never>
+  const timed = signaturesOf(scheme, settingsOfScheme(scheme, auth)).find(({ timestamp }) => timestamp)
+  return timed && (auth.toleranceSeconds ?? timed.timestamp?.toleranceSeconds ?? 300)
+}
+
+/** Another secret in the same encoding. */
+function otherSecret(secret: string): string {
+  const middle = Math.floor(secret.length / 2)
+  return `${secret.slice(0, middle)}${secret[middle] === 'a' ? 'b' : 'a'}${secret.slice(middle + 1)}`
 }
 
 /** The preset behind the same code that serves `POST {hooks.path}/<name>`. */
 function openMapping(preset: Preset, presetConfig: Record<string, unknown>) {
-  const { log } = createTestContext()
   const mapping = createMapping(
     { id: preset.name, path: preset.name, config: preset.mapping, preset, presetConfig },
     {
       keepBody: true,
       readAction: createActionReader(createAgentBody(new Map())),
       secretUse: { open: () => ({ note: () => undefined, list: async () => [] }) },
+      schemes: new Map(),
       log,
     },
   )

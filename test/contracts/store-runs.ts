@@ -68,7 +68,7 @@ export function runsContract(opened: OpenStore): void {
       const [first, second, free] = await claim(store, { max: 9 })
       expect(ids([first!, second!, free!])).toEqual([gated[0]?.id, gated[1]?.id, other.id])
       expect(await claim(store, { max: 9 })).toEqual([])
-      await store.releaseRun(second!)
+      await store.releaseRun(second!, start)
       expect(ids(await claim(store, { max: 9 }))).toEqual([second!.id])
       await store.endRun(first!, runEnd())
       expect(ids(await claim(store, { max: 9 }))).toEqual([gated[2]?.id])
@@ -110,11 +110,11 @@ export function runsContract(opened: OpenStore): void {
       const { store } = opened
       const first = await startRun(store)
       await store.accept({ at: start, runs: [newRun()] })
-      expect(await store.releaseRun(first)).toBe(true)
+      expect(await store.releaseRun(first, start)).toBe(true)
       const [again] = await claim(store)
       expect(again).toMatchObject({ id: first.id, attempt: 1 })
       expect(again!.fencingToken).toBeGreaterThan(first.fencingToken)
-      expect(await store.releaseRun(first)).toBe(false)
+      expect(await store.releaseRun(first, start)).toBe(false)
     })
   })
 
@@ -132,7 +132,7 @@ export function runsContract(opened: OpenStore): void {
     it('is claimed at its time, with its progress, and without counting the attempt', async () => {
       const first = await startRun(opened.store)
       await opened.store.accept({ at: start, runs: [newRun()] })
-      expect(await opened.store.releaseRun(first, retry)).toBe(true)
+      expect(await opened.store.releaseRun(first, start, retry)).toBe(true)
       await opened.reopen()
       const { store } = opened
       expect(await store.getRun(first.id)).toMatchObject({ status: 'queued', result: retry.result })
@@ -142,7 +142,7 @@ export function runsContract(opened: OpenStore): void {
       expect(await claim(store, { at: start + 5000 })).toMatchObject([
         { id: first.id, attempt: 1, result: retry.result },
       ])
-      expect(await store.releaseRun(first, retry)).toBe(false)
+      expect(await store.releaseRun(first, start, retry)).toBe(false)
     })
 
     it('does not block its session while it waits, and then waits for the running one', async () => {
@@ -150,7 +150,7 @@ export function runsContract(opened: OpenStore): void {
       const first = await startRun(store)
       const [second, third] = [newRun(), newRun()]
       await store.accept({ at: start, runs: [second, third] })
-      await store.releaseRun(first, { ...retry, aside: true })
+      await store.releaseRun(first, start, { ...retry, aside: true })
       const [running] = await claim(store)
       expect(running).toMatchObject({ id: second.id })
       expect(await claim(store, { at: start + 5000 })).toEqual([])
@@ -163,7 +163,7 @@ export function runsContract(opened: OpenStore): void {
       const concurrencyLimit = { name: 'concurrencyLimit', limit: 1 }
       const gated = ['a', 'b', 'c'].map((name) => newRun({ sessionKey: `agent:main:${name}`, concurrencyLimit }))
       const [first] = await startRuns(store, ...gated)
-      await store.releaseRun(first!, retry)
+      await store.releaseRun(first!, start, retry)
       const [second] = await claim(store)
       expect(second).toMatchObject({ id: gated[1]?.id })
       expect(await claim(store, { at: start + 5000 })).toEqual([])
@@ -175,8 +175,8 @@ export function runsContract(opened: OpenStore): void {
       const { store } = opened
       const sessions = Array.from({ length: 4 }, (_, n) => newRun({ sessionKey: `agent:main:${n}` }))
       const [first, second, third, other] = await startRuns(store, ...sessions)
-      for (const run of [first!, second!, third!]) await store.releaseRun(run, retry)
-      await store.releaseRun(other!, { ...retry, provider: 'other' })
+      for (const run of [first!, second!, third!]) await store.releaseRun(run, start, retry)
+      await store.releaseRun(other!, start, { ...retry, provider: 'other' })
       expect(await store.advanceRetries('claude', [start, start + 2000])).toEqual([first!.id, second!.id])
       expect((await store.getRun(second!.id))?.result.retry).toEqual({ ...retry.result.retry, nextAt: start + 2000 })
       expect(await store.advanceRetries('claude', [start + 9000, start])).toEqual([third!.id])
@@ -195,9 +195,9 @@ export function runsContract(opened: OpenStore): void {
         newRun({ sessionKey: 'agent:main:a' }),
         newRun({ sessionKey: 'agent:main:b' }),
       )
-      await store.releaseRun(claimed!, retry)
+      await store.releaseRun(claimed!, start, retry)
       expect(ids(await claim(store, { at: start + 5000 }))).toEqual([claimed!.id])
-      await store.releaseRun(due!, retry)
+      await store.releaseRun(due!, start, retry)
       await claim(store, { at: start + 6000, max: 0 })
       await store.advanceRetries('claude', [start + 9000])
       expect(ids(await claim(store, { at: start + 6000 }))).toEqual([due!.id])
@@ -206,7 +206,7 @@ export function runsContract(opened: OpenStore): void {
     it('does not wait for a time that was set before the clock was set back', async () => {
       const { store } = opened
       const run = await startRun(store)
-      await store.releaseRun(run, retry)
+      await store.releaseRun(run, start, retry)
       expect(ids(await claim(store, { at: start - 30 * 86_400_000 }))).toEqual([run.id])
     })
   })
@@ -265,7 +265,7 @@ export function runsContract(opened: OpenStore): void {
       })
       const triesInVain = async () => {
         expect(await store.renewRun(stale, start + 999_999)).toBe(false)
-        expect(await store.releaseRun(stale)).toBe(false)
+        expect(await store.releaseRun(stale, start)).toBe(false)
         expect(await store.claimEvents(stale, stale.sessionKey, { count: 9, characters: 999 })).toEqual([])
         expect(await store.endRun(stale, late)).toBe(false)
       }
@@ -347,7 +347,7 @@ export function runsContract(opened: OpenStore): void {
       const run = await startRun(store)
       await store.accept({ at: start, events: [newEvent()] })
       await store.claimEvents(run, run.sessionKey, { count: 9, characters: 999 })
-      await store.releaseRun(run)
+      await store.releaseRun(run, start)
       await store.cancelQueuedRun(run.id, cancelledEnd())
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(1)
     })

@@ -6,6 +6,7 @@ import type {
   NewRun,
   NewSchedule,
   RunEnd,
+  Step,
   Store,
   StoredDelivery,
   StoredRun,
@@ -59,6 +60,20 @@ export const newSchedule = (changes: Partial<NewSchedule> = {}): NewSchedule => 
   nextAt: start,
   ...changes,
 })
+
+export const newStep = (changes: Partial<ToolStepRow> = {}): Step => ({
+  number: 1,
+  attempt: 1,
+  kind: 'tool',
+  status: 'succeeded',
+  startedAt: start,
+  endedAt: start,
+  detail: { tool: 'read' },
+  content: { args: { path: 'a' } },
+  message: { type: 'tool-result' },
+  ...changes,
+})
+type ToolStepRow = Extract<Step, { kind: 'tool' }>
 
 export const runEnd = (changes: Partial<RunEnd> = {}): RunEnd => ({
   at: start,

@@ -8,6 +8,7 @@ import { forgetContract } from './store-purge.ts'
 import { listsContract } from './store-lists.ts'
 import { outboxContract } from './store-outbox.ts'
 import { runsContract } from './store-runs.ts'
+import { stepsContract } from './store-steps.ts'
 import { schedulesContract } from './store-schedules.ts'
 import { sessionsContract } from './store-sessions.ts'
 
@@ -40,6 +41,7 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
 
     acceptContract(opened)
     runsContract(opened)
+    stepsContract(opened)
     outboxContract(opened)
     schedulesContract(opened)
     sessionsContract(opened)

@@ -21,6 +21,7 @@ export function createTestToolApi(changes: Partial<ToolApi> = {}): ToolApi {
       patchConfig: refuse,
       reload: refuse,
     },
+    traceHeaders: () => undefined,
     ...changes,
   }
 }

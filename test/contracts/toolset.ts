@@ -82,6 +82,19 @@ export function toolsetContract<Config>(
       })
     })
 
+    it('may call its repeatable tools again', async () => {
+      await withTools(async (tools) => {
+        const failed: string[] = []
+        for (const { tool: name, args } of calls) {
+          const tool = toolOf(tools, name)
+          if (tool.repeatable !== true) continue
+          await execute(tool, args)
+          await execute(tool, args).catch(() => failed.push(name))
+        }
+        expect(failed).toEqual([])
+      })
+    })
+
     it.each(refused)('refuses $tool $args', async ({ tool: name, args }) => {
       await withTools(async (tools) => {
         const tool = toolOf(tools, name)

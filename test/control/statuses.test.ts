@@ -142,6 +142,7 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
 
   for (const id of [runId, 'nothing']) {
     await get(`/runs/${id}`)
+    await get(`/runs/${id}/steps`)
     await operate(`/api/runs/${id}/cancel`, {})
   }
   for (const session of [sessionKey, 'agent:main:nobody']) await get(`/api/sessions/${encodeURIComponent(session)}`)

@@ -137,6 +137,10 @@ export async function startMattermost() {
     event: socket.event,
     /** The next event is lost on its way, and its number with it. */
     skipEvent: socket.skipEvent,
+    freeze: socket.freeze,
+    pinged: socket.pinged,
+    refuseToken: socket.refuseToken,
+    refuseUpgrade: socket.refuseUpgrade,
     typing: socket.typing,
     connections: socket.connections,
     until,
@@ -305,6 +309,8 @@ function createSocketServer(changed: () => void) {
   const clients = new Set<Client>()
   const typing: { channel_id: string }[] = []
   let opened = 0
+  let isRevoked = false
+  let isUpgradeRefused = false
 
   function transmit(client: Client, event: object): void {
     client.socket.send(JSON.stringify({ ...event, broadcast: { channel_id: '' }, seq: client.seq++ }))
@@ -322,7 +328,7 @@ function createSocketServer(changed: () => void) {
   function answer(client: Client, { action, seq, data }: ClientMessage): void {
     const reply = (more: object = {}) => client.socket.send(JSON.stringify({ status: 'OK', seq_reply: seq, ...more }))
     if (action === 'authentication_challenge') {
-      if (data?.token !== token) return client.socket.close()
+      if (isRevoked || data?.token !== token) return client.socket.terminate()
       client.isSignedIn = true
       clients.add(client)
       transmit(client, { event: 'hello', data: { connection_id: `connection${++opened}`, server_version: '11.9.0' } })
@@ -336,9 +342,9 @@ function createSocketServer(changed: () => void) {
 
   return {
     upgrade: (request: IncomingMessage, socket: import('node:stream').Duplex, head: Buffer) =>
-      request.url?.startsWith('/chat/api/v4/websocket?')
+      request.url === '/chat/api/v4/websocket' && !isUpgradeRefused
         ? server.handleUpgrade(request, socket, head, accept)
-        : void socket.destroy(),
+        : void socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n'),
     report: (post: StoredPost) =>
       event('posted', {
         channel_type: channelTypes[post.channel_id],
@@ -349,6 +355,14 @@ function createSocketServer(changed: () => void) {
     skipEvent: () => clients.forEach((client) => (client.seq += 1)),
     sendRaw: (text: string) => clients.forEach(({ socket }) => socket.send(text)),
     disconnect: () => clients.forEach(({ socket }) => socket.terminate()),
+    /** Keeps the connections open, but reads nothing any more. */
+    freeze: () => clients.forEach(({ socket }) => socket.pause()),
+    /** Resolves when every connection has got a ping. */
+    pinged: () => Promise.all(Array.from(clients, ({ socket }) => once(socket, 'ping'))),
+    /** Refuses the token from now on, only for connections. */
+    refuseToken: () => (isRevoked = true),
+    /** Answers as a proxy that passes on no WebSockets. */
+    refuseUpgrade: () => (isUpgradeRefused = true),
     connections: () => clients.size,
     typing,
     close(): void {

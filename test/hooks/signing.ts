@@ -1,7 +1,7 @@
 // How each service signs, implemented independently: the requests that the signature tests send.
 import { createHash, createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { HookAuth, HookScheme } from '../../core/config/schema/hook-auth.ts'
-import type { SignedRequest } from '../../core/hooks/auth/verifier.ts'
+import type { HookAuth } from '../../core/config/schema/hook-auth.ts'
+import type { SignedRequest } from '../../core/plugin/plugin.ts'
 
 export interface Sent {
   headers: Record<string, string>
@@ -10,7 +10,7 @@ export interface Sent {
 }
 
 export interface Sample {
-  scheme: HookScheme
+  scheme: string
   what: string
   auth: HookAuth
   wrong: HookAuth
@@ -42,7 +42,7 @@ const hmac = (
 ) => createHmac(algorithm, secret).update(text, 'utf8').digest(encoding)
 
 function sample(
-  scheme: HookScheme,
+  scheme: string,
   header: string,
   more: Partial<Sample> & { headers(time: string): Record<string, string> },
 ): Sample {

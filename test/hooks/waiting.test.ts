@@ -129,6 +129,8 @@ describe('GET /runs/<id>', () => {
       deliveries: [
         { id: `${body.runId}:0`, channel: 'console', to: 'ops', status: expect.stringMatching(/^(pending|sent)$/) },
       ],
+      queuedMs: expect.any(Number),
+      attempts: [{ startedAt: run.body.startedAt, endedAt: run.body.endedAt }],
       createdAt: iso,
       startedAt: iso,
       endedAt: iso,

@@ -1,6 +1,6 @@
 // Tests authentication: accepted forms of credentials, and lockouts.
 import { describe, expect, it } from 'vitest'
-import { createMatcher } from '../../core/http/auth.ts'
+import { createMatcher } from '../../core/kit/matcher.ts'
 import { type App, exchange, password, rawRequest, startApp, statusLines, token } from './app.ts'
 
 const attempts = { maxAttempts: 3, windowMs: 60_000, lockoutMs: 60_000 }

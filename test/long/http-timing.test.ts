@@ -1,7 +1,7 @@
 // Tests that the time to refuse a token reveals nothing about the secret: compares the times of one guess against
 // several secrets with Welch's t-test.
 import { describe, expect, it } from 'vitest'
-import { createMatcher } from '../../core/http/auth.ts'
+import { createMatcher } from '../../core/kit/matcher.ts'
 import { chooseSeed } from '../config/random.ts'
 import { createRandom } from '../http/fuzzing.ts'
 

@@ -71,7 +71,7 @@ it('publishes each change of a run and of its deliveries', async () => {
   const [run, waiting] = [newRun(), newRun()]
   await store.accept({ at: start, runs: [run, waiting] })
   const [first] = await claim(store)
-  await store.releaseRun(first!)
+  await store.releaseRun(first!, start)
   await vi.waitFor(() => expect(published.at(-1)).toEqual(['run', run.id, 'queued', 0]))
   const [again] = await claim(store)
   expect(await store.endRun(first!, runEnd())).toBe(false)

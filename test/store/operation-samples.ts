@@ -10,6 +10,7 @@ import {
   newDelivery,
   newRun,
   newSchedule,
+  newStep,
   runEnd,
   start,
 } from '../contracts/store-samples.ts'
@@ -60,7 +61,10 @@ export const createSamples = (page: PageRequest): Samples => ({
     [held, runEnd({ eventsRendered: false })],
     [held, runEnd({ status: 'failed' })],
   ],
-  releaseRun: [[held], [held, { notBefore: start, provider: 'claude', aside: false, result: {} }]],
+  releaseRun: [
+    [held, start],
+    [held, start, { notBefore: start, provider: 'claude', aside: false, result: {} }],
+  ],
   advanceRetries: [['claude', [start]]],
   releaseUnheldRuns: [['me', ['held']]],
   recoverExpiredRuns: [[start]],
@@ -126,6 +130,13 @@ export const createSamples = (page: PageRequest): Samples => ({
   purgeExpiredKeys: [[start]],
   purge: [[{ before: start + 1 }]],
   purgeBodies: [[{ before: start + 1 }]],
+  recordSteps: [
+    [held, { steps: [newStep()], count: 1 }],
+    [held, { steps: [newStep({ endedAt: null, status: 'running' })], count: 1 }],
+  ],
+  listSteps: [['held', { limit: 9 }]],
+  readSteps: [['held']],
+  purgeStepContents: [[{ before: start + 1 }]],
   getSpace: [[]],
   reclaimSpace: [[1]],
   probe: [[]],

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { InputError, type Json, type Tool } from '../../core/plugin/plugin.ts'
+import { InputError, type Json, type Tool, type ToolApi } from '../../core/plugin/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke } from '../../core/tools/invoke.ts'
 import mcp from '../../plugins/tools/mcp/index.ts'
@@ -31,7 +31,10 @@ const liar = (...ways: string[]): ServerSettings => ({
 })
 
 /** The toolset in a real registry, with its tools behind a real `invoke`. */
-async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20_000 } = {}) {
+async function connect(
+  servers: Record<string, ServerSettings>,
+  { timeoutMs = 20_000, toolApi = {} }: { timeoutMs?: number; toolApi?: Partial<ToolApi> } = {},
+) {
   const context = createTestContext()
   const waiting = new Set<() => void>()
   const live = {
@@ -51,7 +54,7 @@ async function connect(servers: Record<string, ServerSettings>, { timeoutMs = 20
     registry,
     policy: { allows: () => true },
     ruleOfTwo: { admit: async () => undefined },
-    toolApi: () => createTestToolApi(),
+    toolApi: () => createTestToolApi(toolApi),
     timeoutMs,
     log: context.log,
   })
@@ -100,7 +103,7 @@ describe('an MCP server that is a program', () => {
     const { listedAtOnce, names, call, registry } = shared()
     expect(listedAtOnce).toEqual([])
     expect(names).toEqual(
-      ['add_numbers', 'die', 'echo', 'environment', 'hang', 'learn', 'picture', 'refuse', 'where'].map(
+      ['add_numbers', 'die', 'echo', 'environment', 'hang', 'learn', 'picture', 'refuse', 'trace', 'where'].map(
         (name) => `my_server__${name}`,
       ),
     )
@@ -137,6 +140,14 @@ describe('an MCP server that is a program', () => {
     expect(env['PATH']).toBe(process.env['PATH'])
     expect(Object.keys(env)).not.toContain('SECRET_OF_THE_GATEWAY')
     expect(await call('my_server__where')).toMatchObject({ cwd: folder })
+  })
+
+  it('gets the trace of a call, and nothing without one', async () => {
+    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'vendor=1' }
+    const traced = await connect({ 'my-server': honest() }, { toolApi: { traceHeaders: () => trace } })
+    await traced.tools()
+    expect(JSON.parse((await traced.call('my_server__trace')) as string)).toMatchObject(trace)
+    expect(await shared().call('my_server__trace')).not.toContain('trace')
   })
 
   it('may add tools while it runs', async () => {
@@ -184,7 +195,7 @@ describe('an MCP server that cannot be connected', () => {
         .poll(() => lines)
         .toContainEqual({
           level: 'warn',
-          fields: { server, reason: expect.any(String) },
+          fields: expect.objectContaining({ server, reason: expect.any(String) }),
           message: 'an MCP server is not connected; it is tried again',
         })
   })

@@ -77,7 +77,7 @@ describe('the tool registry', () => {
     const registry = await open([broken, toolset('sound', { tools: [tool('found')] })])
     expect(registry.list().map((entry) => entry.tool.name)).toEqual(['found'])
     expect(registry.problems).toEqual([
-      'The toolset "broken" is left out: it could not be opened (Error: no connection); it is tried again.',
+      'The toolset "broken" is left out: it could not be opened (no connection); it is tried again.',
     ])
     await registry.close()
   })
@@ -95,7 +95,7 @@ describe('the tool registry', () => {
     })
     const context = createTestContext()
     const registry = await open([late], () => context)
-    expect(registry.states()).toEqual([{ toolset: 'late', state: 'failing', reason: 'Error: no connection' }])
+    expect(registry.states()).toEqual([{ toolset: 'late', state: 'failing', reason: 'no connection' }])
     await vi.advanceTimersByTimeAsync(1_000)
     expect(registry.states()).toEqual([{ toolset: 'late', state: 'failing', reason: 'TypeError: not yet' }])
     await vi.advanceTimersByTimeAsync(2_000)
@@ -106,6 +106,29 @@ describe('the tool registry', () => {
       'toolset could not be opened; it is tried again',
       'toolset opened',
     ])
+  })
+
+  it('withdraws what was offered by an attempt that failed, and ignores what it offers later', async () => {
+    let offer: (tools: readonly Tool[]) => void = () => {}
+    const early = toolset('early', {
+      open: async (_config, context) => {
+        offer = (tools) => context.offer(tools)
+        offer([tool('found')])
+        throw new Error('no connection with the canary')
+      },
+    })
+    const registry = await openToolRegistry({
+      toolsets: [early],
+      settings: () => ({}),
+      context: createTestContext,
+      redact: (text) => text.replace('canary', '[redacted]'),
+    })
+    offer([tool('late')])
+    expect(registry.list()).toEqual([])
+    expect(registry.states()).toEqual([
+      { toolset: 'early', state: 'failing', reason: 'no connection with the [redacted]' },
+    ])
+    await registry.close()
   })
 
   it('does not try again to open a toolset whose credentials are refused, or one that was closed', async () => {

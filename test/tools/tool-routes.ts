@@ -45,6 +45,7 @@ export async function openPolicy(toolsets: Toolsets, changes: Document = {}): Pr
     toolsets: new Map(),
     providers: new Map(),
     presets: new Map(),
+    schemes: new Map(),
   })
   const context = createTestContext()
   const declared = Object.entries(toolsets).map(([name, tools]) =>

@@ -182,6 +182,7 @@ describe('a private address', () => {
       signal: AbortSignal.timeout(5000),
       addresses: createAddresses(lookup),
       allowHosts: [],
+      traceHeaders: () => undefined,
     }
     for (const _ of answers)
       await expect(download(`http://rebind.test:${host.split(':')[1]}/`, limits)).rejects.toThrow('not public')

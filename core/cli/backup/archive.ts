@@ -3,6 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
+  chmodSync,
   createReadStream,
   createWriteStream,
   lstatSync,
@@ -10,6 +11,7 @@ import {
   readFileSync,
   statfsSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
@@ -17,11 +19,10 @@ import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { isRecord } from '../../config/walk.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { findDamage } from '../../store/sqlite/copy.ts'
 import { listProblems, type Static, Type } from '../../typebox.ts'
-import { CommandError } from '../command-error.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
-import { secureEntries } from './unpacked.ts'
 
 const format = 1
 
@@ -35,7 +36,7 @@ const Manifest = Type.Object({
   /** Hashes of files by path. */
   entries: Type.Record(Type.String(), Type.String()),
 })
-export type Manifest = Static<typeof Manifest>
+type Manifest = Static<typeof Manifest>
 
 /** The store in the archive, and the folder of all other files. */
 export const storeName = 'store.db'
@@ -184,3 +185,49 @@ async function runTar(args: readonly string[], connect: (tar: Tar) => Promise<vo
 /** An archive ends with zeros, and tar does not always read the last ones. */
 const isClosedPipe = (error: NodeJS.ErrnoException): boolean =>
   error.code === 'EPIPE' || error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+
+interface Limits {
+  archive: string
+  /** What was read from the archive. Only sparse files are larger. */
+  bytes: number
+}
+
+const maxEntries = 1_000_000
+
+/**
+ * Masks the modes, and removes symbolic links, which backups of older versions may have.
+ * @returns the paths of these links
+ * @throws if there is anything else than files and folders
+ */
+function secureEntries(folder: string, { archive, bytes }: Limits): string[] {
+  const links: string[] = []
+  const folders = [folder]
+  let entries = 0
+  let size = 0
+  const refuse = (reason: string): CommandError => new CommandError(`${archive} is not restored: ${reason}.`)
+
+  function secure(path: string): void {
+    const name = relative(folder, path).replaceAll(sep, '/')
+    const stat = lstatSync(path)
+    if (stat.isDirectory()) folders.push(path)
+    else if (stat.isSymbolicLink()) {
+      unlinkSync(path)
+      links.push(name)
+    } else if (!stat.isFile()) throw refuse(`it has ${escapeInLine(name)}, which is neither a file nor a folder`)
+    else if (stat.nlink > 1) throw refuse(`it has ${escapeInLine(name)}, which is a hard link`)
+    else {
+      chmodSync(path, 0o600 | (stat.mode & 0o100))
+      size += stat.size
+    }
+  }
+
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    chmodSync(next, 0o700)
+    for (const name of readdirSync(next)) {
+      secure(join(next, name))
+      if (++entries > maxEntries) throw refuse(`it has more than ${maxEntries.toLocaleString('en')} files and folders`)
+      if (size > bytes) throw refuse('it has files that are larger than what it holds of them')
+    }
+  }
+  return links
+}

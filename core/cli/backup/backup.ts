@@ -12,18 +12,20 @@ import {
   utimesSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { readLocatedConfig } from '../../config/file/read-located.ts'
+import { readLocatedConfig } from '../../config/file/locate.ts'
 import { readVersion } from '../../control/version.ts'
 import { copyStore } from '../../store/sqlite/copy.ts'
-import { CommandError } from '../command-error.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
-import { printJson } from '../inspect/output.ts'
-import { createProgressView, formatMegabytes, type ProgressView } from '../progress.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
+import { printJson } from '../terminal.ts'
+import type { ProgressView } from '../../plugin/command.ts'
+import { createProgressView, formatMegabytes } from '../progress.ts'
 import { filesName, pack, storeName, unpack, writeManifest } from './archive.ts'
 import { type Contents, listContents } from './contents.ts'
 import { withTemporaryFolder } from './temporary-folder.ts'
 
 export interface BackupOptions {
+  file: string
   config?: string
   force?: boolean
   json?: boolean
@@ -38,7 +40,7 @@ const steps = {
 
 type View = ProgressView<keyof typeof steps>
 
-export async function backup(file: string, { config, force = false, json = false }: BackupOptions): Promise<void> {
+export async function backup({ file, config, force = false, json = false }: BackupOptions): Promise<void> {
   process.umask(0o077)
   const target = resolve(file)
   const document = readLocatedConfig(config)

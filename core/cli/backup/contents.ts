@@ -6,7 +6,7 @@ import { confine } from '../../config/file/paths.ts'
 import { readStorageUrl, type StoredUrl } from '../../config/file/storage-url.ts'
 import { isRecord } from '../../config/walk.ts'
 import { parseStoreUrl } from '../../store/store-url.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export interface Contents {
   /** The absolute path of the store. */

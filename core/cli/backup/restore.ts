@@ -1,16 +1,15 @@
 // The command `restore`: puts the files of a backup in place, and keeps the files that were there.
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { commandLine, firstConfigFile, locateConfig } from '../../config/file/locate.ts'
 import { readConfigFile } from '../../config/file/read.ts'
 import { isRecord } from '../../config/walk.ts'
 import { acquireLock } from '../../store/sqlite/lock.ts'
-import { CommandError } from '../command-error.ts'
-import { escapeInLine } from '../escape-for-terminal.ts'
-import { printJson } from '../inspect/output.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
+import { printJson } from '../terminal.ts'
 import { createProgressView } from '../progress.ts'
-import { quoteWord } from '../quote-word.ts'
+import { quoteWord } from '../../kit/command-input.ts'
 import { filesName, storeName, unpack } from './archive.ts'
 import type { BackupOptions } from './backup.ts'
 import { isFileIn, isInside, listOutside, locateStore } from './contents.ts'
@@ -22,10 +21,7 @@ interface RestoreOptions extends BackupOptions {
   store?: string
 }
 
-export async function restore(
-  file: string,
-  { config, store, force = false, json = false }: RestoreOptions,
-): Promise<void> {
+export async function restore({ file, config, store, force = false, json = false }: RestoreOptions): Promise<void> {
   process.umask(0o077)
   const archive = resolve(file)
   if (!existsSync(archive)) throw new CommandError(`${archive} does not exist.`)
@@ -151,8 +147,7 @@ function hasEntry(folder: string, path: string): boolean {
 
 function locateTarget(option: string | undefined): string {
   if (option !== undefined) return resolve(option)
-  const surroundings = { cwd: process.cwd(), home: homedir() }
-  return locateConfig({ ...surroundings, env: process.env }) ?? firstConfigFile(surroundings)
+  return locateConfig() ?? firstConfigFile()
 }
 
 interface Place {

@@ -1,7 +1,6 @@
 // A folder for unfinished work, which is removed at the end, also after Ctrl-C.
 import { mkdtempSync, rmSync } from 'node:fs'
-
-const signals = ['SIGINT', 'SIGTERM'] as const
+import { onInterrupt } from '../interrupt.ts'
 
 /** @param what is printed after Ctrl-C */
 export async function withTemporaryFolder(
@@ -10,21 +9,18 @@ export async function withTemporaryFolder(
   work: (folder: string) => Promise<void>,
 ): Promise<void> {
   const folder = mkdtempSync(prefix)
-  // `process.exit` would wait for a thread that reads a large store.
-  const onSignal = (signal: NodeJS.Signals): void => {
-    process.stderr.write(`\n${what}\n`)
-    remove()
-    process.off(signal, onSignal)
-    process.kill(process.pid, signal)
-  }
   // Tried again, because threads may still create files in it.
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   process.on('exit', remove)
-  for (const signal of signals) process.on(signal, onSignal)
+  using _ = onInterrupt((signal) => {
+    process.stderr.write(`\n${what}\n`)
+    remove()
+    // `process.exit` would wait for a thread that reads a large store.
+    process.kill(process.pid, signal)
+  })
   try {
     await work(folder)
   } finally {
-    for (const signal of signals) process.off(signal, onSignal)
     process.off('exit', remove)
     remove()
   }

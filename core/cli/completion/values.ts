@@ -1,155 +1,106 @@
 // The values that a configuration or a running gateway knows: names of hooks, agents and channels, and ids of runs.
 import { readdirSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { locateConfig } from '../../config/file/locate.ts'
 import { readConfigFile } from '../../config/file/read.ts'
-import { hookSchemes } from '../../config/schema/hook-auth.ts'
 import { isRecord } from '../../config/walk.ts'
-import { locateGateway } from '../control-client.ts'
+import { fieldsOf, listOf } from '../../kit/shapes.ts'
+import type { CompletedValue } from '../../plugin/command.ts'
+import { callGateway, locateGateway } from '../locate-gateway.ts'
 
 export interface Candidate {
   value: string
   description?: string | undefined
 }
 
-/** Values of the options that were typed, by the names of the options in code. */
-export type TypedOptions = Record<string, string>
-
 interface Context {
   operands: readonly string[]
-  typed: TypedOptions
+  /** The values of the options that were typed. */
+  given: Readonly<Record<string, string>>
 }
 
 type Source = (context: Context) => readonly Candidate[] | Promise<readonly Candidate[]>
 
-/**
- * @param key an option such as `hook`, or an argument such as `runs show <id>`
- * @returns nothing if the values are not known, for example because no gateway runs
- */
-export async function listValues(key: string, context: Context): Promise<readonly Candidate[]> {
+/** @returns nothing if the values are not known, for example because no gateway runs */
+export async function listValues(kind: CompletedValue, context: Context): Promise<readonly Candidate[]> {
   try {
-    return (await sources[key]?.(context)) ?? []
+    return await sources[kind](context)
   } catch {
     return []
   }
 }
 
-const valuesOf = (names: readonly string[]): Candidate[] => names.map((value) => ({ value }))
-
-const files: Source = () => [{ value: ':files' }]
+const texts = (values: readonly unknown[]): string[] => values.filter((one) => typeof one === 'string')
+const valuesOf = (names: readonly unknown[]): Candidate[] => texts(names).map((value) => ({ value }))
 
 // ── The configuration ───────────────────────────────────────────────────────────────────────────
 
-/** The configuration as it is written: no plugin is loaded for it. */
-function readDocument({ typed }: Context) {
-  const surroundings = { option: typed['config'], env: process.env, cwd: process.cwd(), home: homedir() }
-  const file = locateConfig(surroundings)
+/** A section of the configuration as it is written: no plugin is loaded for it. */
+function readSection({ given }: Context, name: string) {
+  const file = locateConfig({ option: given['config'] })
   const document = file === undefined ? undefined : readConfigFile(file)
-  const section = (name: string): Record<string, unknown> => {
-    const value = document?.value[name]
-    return isRecord(value) ? value : {}
-  }
-  return { dir: document?.dir ?? process.cwd(), section }
+  return { dir: document?.dir ?? process.cwd(), section: fieldsOf(document?.value[name]) }
 }
 
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-const texts = (values: readonly unknown[]): string[] => values.filter((one) => typeof one === 'string')
 const keysOf =
-  (name: string, without: readonly string[] = []): Source =>
+  (name: string, without?: string): Source =>
   (context) =>
-    valuesOf(Object.keys(readDocument(context).section(name)).filter((key) => !without.includes(key)))
+    valuesOf(Object.keys(readSection(context, name).section).filter((key) => key !== without))
 
-const mappingsOf = (context: Context) => listOf(readDocument(context).section('hooks')['mappings']).filter(isRecord)
-
-const presets: Source = (context) => valuesOf(texts(listOf(readDocument(context).section('hooks')['presets'])))
-
-const hooks: Source = async (context) => {
-  const paths = mappingsOf(context).map(({ match }) => (isRecord(match) ? match['path'] : undefined))
-  return [...valuesOf(texts(paths)), ...(await presets(context)), ...valuesOf(['wake', 'agent'])]
+function readHooks(context: Context) {
+  const { section } = readSection(context, 'hooks')
+  return { presets: listOf(section['presets']), mappings: listOf(section['mappings']).filter(isRecord) }
 }
 
-const mappings: Source = async (context) => [
-  ...valuesOf(texts(mappingsOf(context).map(({ id }) => id))),
-  ...(await presets(context)),
-]
-
-const transforms: Source = (context) => {
-  const { dir, section } = readDocument(context)
-  const [named = 'transforms'] = texts([section('hooks')['transformsDir']])
-  const folder = join(dir, named)
-  return valuesOf(readdirSync(folder).filter((file) => /\.[cm]?[jt]s$/.test(file)))
+function listTransforms(context: Context): Candidate[] {
+  const { dir, section } = readSection(context, 'hooks')
+  const [named = 'transforms'] = texts([section['transformsDir']])
+  return valuesOf(readdirSync(join(dir, named)).filter((file) => /\.[cm]?[jt]s$/.test(file)))
 }
 
-const samples: Source = async ({ operands: [hook = ''] }) => {
-  const { listSamples } = await import('../trigger/samples.ts')
-  return valuesOf((await listSamples({ hook, extensions: undefined }, {})).trim().split('\n'))
+const schemes: Source = async () => {
+  const { loadBuiltins } = await import('../../loader/registry.ts')
+  return valuesOf([...(await loadBuiltins()).schemes.keys()])
 }
 
 // ── The running gateway ─────────────────────────────────────────────────────────────────────────
 
-type Item = Readonly<Record<string, unknown>>
-
 /** Nobody waits longer for a completion. */
 const timeoutMs = 5000
 
-/** The newest items of a list of the control API. */
+/** The newest items of a list of the control API: the field with the value, and those that describe it. */
 const itemsOf =
-  (path: string, read: (item: Item) => Candidate): Source =>
-  async ({ typed }) => {
-    const { config, url, token } = typed
-    const { address, credential } = locateGateway({
-      ...(config !== undefined && { config }),
-      ...(url !== undefined && { url }),
-      ...(token !== undefined && { token }),
-    })
-    const authorization = Buffer.from(`Bearer ${credential}`, 'utf8').toString('latin1')
-    const init = { headers: { authorization }, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) } as const
-    const response = await fetch(address + path, init)
-    const { items } = (await response.json()) as { items: Item[] }
-    return items.map(read)
+  (path: string, value: string, ...facts: string[]): Source =>
+  async ({ given }) => {
+    const response = await callGateway(locateGateway(given), path, { timeoutMs })
+    const items = listOf(fieldsOf(await response.json())['items']).map(fieldsOf)
+    return items.map((item) => ({
+      value: String(item[value]),
+      description: texts(facts.map((fact) => item[fact])).join(' '),
+    }))
   }
 
-const described = (id: unknown, ...facts: unknown[]): Candidate => ({
-  value: String(id),
-  description: texts(facts).join(' '),
-})
-
-const runs = itemsOf('/api/runs?limit=50', ({ id, status, kind, createdAt }) => described(id, status, kind, createdAt))
-const requests = itemsOf('/api/requests?limit=50', ({ id, status, hook, at }) => described(id, status, hook, at))
-const sessions = itemsOf('/api/sessions?limit=100', ({ key, agentId }) => described(key, agentId))
-const tools = itemsOf('/tools', ({ name, description }) => described(name, description))
-
-const sources: Readonly<Record<string, Source>> = {
-  hook: hooks,
-  agent: keysOf('agents', ['defaults']),
-  mapping: mappings,
-  session: sessions,
-  run: runs,
-  scheme: () => valuesOf(hookSchemes),
-  sample: samples,
-  config: files,
-  file: files,
-  payload: files,
-  body: files,
-  client: files,
-  dir: files,
-  'trigger <hook>': hooks,
-  'requests <request-id>': requests,
-  'replay <request-id>': requests,
-  'runs show <id>': runs,
-  'runs cancel <id>': runs,
-  'runs retry <id>': runs,
-  'sessions show <key>': sessions,
-  'tools invoke <tool>': tools,
-  'tools explain <tool>': tools,
-  'channels login <name>': keysOf('channels'),
-  'channels logout <name>': keysOf('channels'),
-  'pairing revoke <channel>': keysOf('channels'),
-  'presets setup <name>': presets,
-  'transform test <module>': transforms,
-  'backup <file>': files,
-  'restore <file>': files,
-  'import openclaw <file>': files,
-  'import curl <file>': files,
+const sources: Readonly<Record<CompletedValue, Source>> = {
+  agent: keysOf('agents', 'defaults'),
+  channel: keysOf('channels'),
+  file: () => [{ value: ':files' }],
+  hook: (context) => {
+    const { presets, mappings } = readHooks(context)
+    return valuesOf([...mappings.map(({ match }) => fieldsOf(match)['path']), ...presets, 'wake', 'agent'])
+  },
+  mapping: (context) => {
+    const { presets, mappings } = readHooks(context)
+    return valuesOf([...mappings.map(({ id }) => id), ...presets])
+  },
+  preset: (context) => valuesOf(readHooks(context).presets),
+  request: itemsOf('/api/requests?limit=50', 'id', 'status', 'hook', 'at'),
+  run: itemsOf('/api/runs?limit=50', 'id', 'status', 'kind', 'createdAt'),
+  sample: async ({ operands: [hook = ''] }) => {
+    const { listSamples } = await import('../trigger/samples.ts')
+    return valuesOf((await listSamples({ hook, extensions: undefined }, {})).trim().split('\n'))
+  },
+  scheme: schemes,
+  session: itemsOf('/api/sessions?limit=100', 'key', 'agentId'),
+  tool: itemsOf('/tools', 'name', 'description'),
+  transform: listTransforms,
 }

@@ -1,9 +1,13 @@
-// Checks the configuration as `check` does, and turns what it reports into findings.
+// Checks the configuration as `check` does, and what is legal but has no effect: hooks that are off, closed channels.
+import { listAccess } from '../../config/channels/access.ts'
+import { channelName } from '../../config/channels/names.ts'
 import type { ConfigProblem, ProblemCode } from '../../config/config-error.ts'
 import { commandLine } from '../../config/file/locate.ts'
+import type { ChannelConfig, Config } from '../../config/schema/schema.ts'
+import type { Extensions } from '../../loader/registry.ts'
 import { isExposed } from './exposure.ts'
 import { type Finding, type Outcome, splitFix } from './finding.ts'
-import type { Subject } from './subject.ts'
+import { type Subject, withConfig } from './subject.ts'
 
 export function checkConfig(subject: Subject): Outcome {
   const { file, isMissing, errors, warnings, pluginProblems } = subject
@@ -68,3 +72,54 @@ function explain(
   const fix = code && fixes[code]
   return fix === undefined ? splitFix(text, fallback) : { problem: `${text}.`, fix }
 }
+
+export const checkHooks = withConfig(({ resolved }) => {
+  const { enabled, mappings, presets } = resolved.config.hooks
+  const number = mappings.length + presets.length
+  if (enabled || number === 0) return []
+  return [
+    {
+      id: 'hooks_disabled',
+      severity: 'warning',
+      where: 'hooks.enabled',
+      problem: `Mappings or presets are configured (${number}), but hooks.enabled is false: their requests get 404.`,
+      fix: 'Set hooks.enabled to true, and hooks.token to a random token.',
+    },
+  ]
+})
+
+export const checkChannels = withConfig(({ resolved: { config }, extensions }) =>
+  Object.entries(config.channels)
+    .filter(([name, section]) => section.enabled && isClosed(section) && !isOutgoing(name, { config, extensions }))
+    .map(([name]) => closedChannel(name)),
+)
+
+const isClosed = (section: ChannelConfig): boolean =>
+  listAccess(section).every(({ allowFrom, dmPolicy }) => allowFrom.length === 0 && dmPolicy === 'allowlist')
+
+/** Whether replies, alerts or the messages of heartbeats are sent there. */
+function isOutgoing(
+  name: string,
+  { config, extensions }: { config: Config; extensions: Pick<Extensions, 'channels'> },
+): boolean {
+  const { defaultTo, accounts = {} } = config.channels[name] as ChannelConfig
+  if ([defaultTo, ...Object.values(accounts).map((one) => one.defaultTo)].some((to) => to !== undefined)) return true
+  const { hooks, agents } = config
+  const sections = Object.values(hooks as object).filter((value) => typeof value === 'object')
+  const routes = [...hooks.mappings, ...sections] as { channel?: unknown; to?: unknown }[]
+  const heartbeats = Object.values(agents).map(({ heartbeat }) => ({ channel: heartbeat?.target, to: heartbeat?.to }))
+  return [...routes, ...heartbeats].some(
+    ({ channel, to }) =>
+      typeof channel === 'string' && to !== undefined && channelName(extensions.channels, channel) === name,
+  )
+}
+
+const closedChannel = (name: string): Finding => ({
+  id: 'channel_closed',
+  severity: 'warning',
+  where: `channels.${name}.allowFrom`,
+  problem: `Nobody may write to the agents on channels.${name}, and nothing is sent there.`,
+  fix:
+    `Set channels.${name}.allowFrom to the ids of the senders, or dmPolicy to "pairing"; or set defaultTo if the ` +
+    'channel is for replies only.',
+})

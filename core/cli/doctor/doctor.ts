@@ -1,16 +1,19 @@
 // The command `doctor`: looks for whatever keeps a gateway on this machine from working, and says how to fix it.
+import { styleText } from 'node:util'
 import { allCredentials } from '../../config/credentials.ts'
 import { createRedactor, logSecrets } from '../../config/redaction.ts'
 import { firstLineOf } from '../../errors.ts'
+import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { type CheckGroup, groups } from './checks.ts'
+import { printJson } from '../terminal.ts'
 import type { Finding, Outcome } from './finding.ts'
-import { type GroupReport, printJson, printReport } from './report.ts'
 import { type DoctorOptions, openSubject, type Subject } from './subject.ts'
 
 export async function doctor(options: DoctorOptions): Promise<void> {
   const reports = await diagnose(options)
   const findings = listFindings(reports)
-  if (options.json) printJson(findings)
+  // In this order.
+  if (options.json) for (const { id, severity, where, ...rest } of findings) printJson({ id, severity, where, ...rest })
   else printReport(reports, findings)
   if (findings.some(({ severity }) => options.strict || severity === 'error')) process.exitCode = 1
 }
@@ -50,3 +53,48 @@ function createHider({ ready }: Subject): (outcome: Outcome) => Outcome {
   const hide = (finding: Finding): Finding => ({ ...finding, problem: text(finding.problem), fix: text(finding.fix) })
   return (outcome) => ('skipped' in outcome ? { skipped: text(outcome.skipped) } : outcome.map(hide))
 }
+
+interface GroupReport {
+  name: string
+  results: readonly { title: string; outcome: Outcome }[]
+}
+
+function printReport(groups: readonly GroupReport[], findings: readonly Finding[]): void {
+  for (const group of groups) {
+    const lines = describeGroup(group)
+    process.stdout.write(`${[styleText('bold', group.name), ...lines.map((line) => `  ${line}`)].join('\n')}\n\n`)
+  }
+  process.stdout.write(`${summarize(findings)}\n`)
+}
+
+function describeGroup({ results }: GroupReport): string[] {
+  const reasons = new Set(results.map(({ outcome }) => ('skipped' in outcome ? outcome.skipped : undefined)))
+  const [reason] = reasons
+  // One line says why nothing was checked.
+  if (reasons.size === 1 && reason !== undefined) return [describeSkipped(`Not checked: ${reason}.`)]
+  return results.flatMap(({ title, outcome }) => {
+    if ('skipped' in outcome) return [describeSkipped(`Not checked: ${title} (${outcome.skipped})`)]
+    if (outcome.length === 0) return [`${styleText('green', '✓')} ${title}`]
+    return outcome.flatMap(describeFinding)
+  })
+}
+
+const describeSkipped = (text: string): string => styleText('dim', `- ${escapeInLine(text)}`)
+
+function describeFinding({ id, severity, line, problem, fix }: Finding): string[] {
+  const mark = severity === 'error' ? styleText('red', '✗') : styleText('yellow', '!')
+  const place = line === undefined ? '' : `line ${line}: `
+  return [
+    `${mark} ${escapeInLine(place + problem)} ${styleText('dim', `[${id}]`)}`,
+    `  ${styleText('cyan', 'Fix:')} ${escapeInLine(fix)}`,
+  ]
+}
+
+function summarize(findings: readonly Finding[]): string {
+  const errors = findings.filter(({ severity }) => severity === 'error').length
+  const warnings = findings.length - errors
+  if (findings.length === 0) return 'No problems were found.'
+  return `${count(errors, 'error')}, ${count(warnings, 'warning')}.`
+}
+
+const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`

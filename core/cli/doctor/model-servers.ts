@@ -51,24 +51,28 @@ async function sendRequest(name: string, request: ModelListRequest): Promise<Omi
   if (response instanceof Error) return { state: 'unreachable', reason: response.message }
   const date = readDate(response, startedAt)
   const { status } = response
-  if (response.ok) return { ...(await readModels(response, { name: key, ...request })), date }
-  await response.body?.cancel()
-  if (refusals.has(status)) return { state: 'key_refused', reason: `${key} refuses the credential (${status})`, date }
+  const body: unknown = await response.json().catch(() => undefined)
+  if (response.ok) return { ...readModels(body, { name: key, ...request }), date }
+  const { refusesKey = isRefusal } = request
+  if (refusesKey(status, body))
+    return { state: 'key_refused', reason: `${key} refuses the credential (${status})`, date }
   const isUnlisted = status < 500 && status !== 429
   return { state: isUnlisted ? 'unlisted' : 'unreachable', reason: connectStatusError(status, service).message, date }
 }
 
-/** Google answers 400 to an invalid key. */
-const refusals = new Set([400, 401, 403])
+/** A page with 403 is of a proxy, not of the API. */
+const isRefusal = (status: number, body: unknown): boolean => status === 401 || (status === 403 && body !== undefined)
 
-async function readModels(
-  response: Response,
+function readModels(
+  body: unknown,
   { name, readIds }: ModelListRequest & { name: string },
-): Promise<Pick<ModelAnswer, 'state' | 'ids' | 'reason'>> {
+): Pick<ModelAnswer, 'state' | 'ids' | 'reason'> {
   try {
-    const ids = readIds(await response.json())
-    return ids.length > 0 ? { state: 'listed', ids } : { state: 'unlisted', reason: `${name} lists no models` }
+    const ids = body === undefined ? undefined : readIds(body)
+    if (ids?.length === 0) return { state: 'unlisted', reason: `${name} lists no models` }
+    if (ids) return { state: 'listed', ids }
   } catch {
-    return { state: 'unlisted', reason: `${name} does not answer with a list of models` }
+    // The answer has another form.
   }
+  return { state: 'unlisted', reason: `${name} does not answer with a list of models` }
 }

@@ -1,6 +1,5 @@
 // What the checks look at: the configuration as far as it can be read, the model servers, and the running gateway.
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname } from 'node:path'
 import { ConfigError, type ConfigProblem } from '../../config/config-error.ts'
 import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
@@ -8,15 +7,15 @@ import { type ConfigDocument, readConfigFile } from '../../config/file/read.ts'
 import type { ResolvedConfig } from '../../config/resolve.ts'
 import { findWarnings, resolveWithWarnings } from '../../findings.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
-import type { ControlOptions } from '../control-client.ts'
+import type { ControlOptions } from '../locate-gateway.ts'
 import type { Outcome } from './finding.ts'
 import { findGateway, type GatewayState } from './gateway/state.ts'
 import { askModelServers, type ModelAnswer } from './model-servers.ts'
 
 export interface DoctorOptions extends ControlOptions {
-  json?: boolean
-  strict?: boolean
-  offline?: boolean
+  json?: boolean | undefined
+  strict?: boolean | undefined
+  offline?: boolean | undefined
 }
 
 export interface Subject {
@@ -70,10 +69,9 @@ type ConfigReport = Pick<Subject, 'file'> &
   Partial<Pick<Subject, 'isMissing' | 'errors' | 'warnings' | 'pluginProblems' | 'ready' | 'close'>>
 
 async function readConfig({ config }: DoctorOptions): Promise<ConfigReport> {
-  const surroundings = { option: config, env: process.env, cwd: process.cwd(), home: homedir() }
   try {
-    const file = locateConfig(surroundings)
-    if (file === undefined) return { file: firstConfigFile(surroundings), isMissing: true }
+    const file = locateConfig({ option: config })
+    if (file === undefined) return { file: firstConfigFile(), isMissing: true }
     return await checkDocument(readConfigFile(file))
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -84,11 +82,11 @@ async function readConfig({ config }: DoctorOptions): Promise<ConfigReport> {
 
 async function checkDocument(document: ConfigDocument): Promise<ConfigReport> {
   const { file, dir, plugins } = document
-  const extensions = await loadExtensions({ plugins, dir, log: silent })
+  const extensions = await loadExtensions({ plugins, dir })
   const report = { file, pluginProblems: extensions.problems, close: () => extensions.close() }
   try {
     const resolved = await resolveWithWarnings(document, extensions)
-    const warnings = await findWarnings(resolved, { extensions })
+    const warnings = await findWarnings(resolved, { extensions, env: process.env })
     return { ...report, warnings, ready: { document, resolved, extensions } }
   } catch (error) {
     if (error instanceof ConfigError) return { ...report, errors: error.problems, warnings: error.warnings }
@@ -96,8 +94,6 @@ async function checkDocument(document: ConfigDocument): Promise<ConfigReport> {
     throw error
   }
 }
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A check that looks at a valid configuration. */
 export const withConfig =

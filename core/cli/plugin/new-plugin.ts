@@ -1,24 +1,26 @@
 // The command `plugin new`: writes a package with an extension, its tests and a README, from the templates of its kind.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
-import { loadExtensions } from '../../loader/registry.ts'
+import { quoteWord } from '../../kit/command-input.ts'
+import { loadBuiltins, sharesName } from '../../loader/registry.ts'
 import { nameFault } from '../../loader/verify.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import type { Extension } from '../../plugin/plugin.ts'
-import { CommandError } from '../command-error.ts'
-import { printJson } from '../inspect/output.ts'
-import { quoteWord } from '../quote-word.ts'
-import { describePackage } from './package-json.ts'
-import { readTemplates } from './templates.ts'
+import { listTemplates, readTemplate } from '../read-template.ts'
+import { printJson } from '../terminal.ts'
 
-type Kind = Extension['kind']
+/** What a plugin adds. A scheme comes with a preset. */
+type PluginKind = Exclude<Extension['kind'], 'scheme'>
 
 interface NewOptions {
-  kind: Kind
+  name: string
+  kind: PluginKind
   dir?: string
   json?: boolean
 }
 
-export async function createPlugin(name: string, { kind, dir, json = false }: NewOptions): Promise<void> {
+export async function createPlugin({ name, kind, dir, json = false }: NewOptions): Promise<void> {
   await checkName(kind, name)
   const packageName = `svc-gateway-plugin-${name}`
   const folder = resolve(dir ?? packageName)
@@ -34,17 +36,13 @@ export async function createPlugin(name: string, { kind, dir, json = false }: Ne
 }
 
 /** The gateway would refuse the plugin, so it is said before anything is written. */
-async function checkName(kind: Kind, name: string): Promise<void> {
+async function checkName(kind: PluginKind, name: string): Promise<void> {
   const fault = nameFault(kind, name) ?? (/^[a-z]/.test(name) ? undefined : 'its name must begin with a letter')
   if (fault !== undefined) throw new CommandError(`The ${kind} cannot be called "${name}": ${fault}.`)
-  const extensions = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
-  extensions.close()
-  if ([...extensions.sources.keys()].some((one) => one.kind === kind && namesOf(one).includes(name)))
+  const { sources } = await loadBuiltins()
+  if ([...sources.keys()].some((one) => one.kind === kind && sharesName(one, { kind, name })))
     throw new CommandError(`The ${kind} cannot be called "${name}": a built-in ${kind} has that name; use another one.`)
 }
-
-const namesOf = (extension: Extension): readonly string[] =>
-  extension.kind === 'channel' ? [extension.name, ...(extension.aliases ?? [])] : [extension.name]
 
 function createFolder(folder: string): void {
   try {
@@ -84,4 +82,77 @@ const describeResult = (folder: string, files: readonly string[], { entry, test 
     '',
   ].join('\n')
 
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
+/** `name` is that of the extension. */
+interface PluginNames {
+  name: string
+  packageName: string
+}
+
+/** @returns the texts of the files, by their paths in the new package */
+function readTemplates(kind: string, names: PluginNames): [string, string][] {
+  const read = (path: string): string => fillIn(readTemplate(path), names)
+  const own = listTemplates(kind).filter((path) => path !== 'README.md')
+  return [
+    ['README.md', read(join(kind, 'README.md')) + read('developing.md')],
+    ['tsconfig.json', read('tsconfig.json')],
+    // npm leaves out files with the name .gitignore when it packs.
+    ['.gitignore', read('gitignore')],
+    ...own.map((path): [string, string] => [path, read(join(kind, path))]),
+  ]
+}
+
+/** The templates are code that runs, so the name has a spelling for each place: `plugin-name`, `plugin_name` … */
+function fillIn(text: string, { name, packageName }: PluginNames): string {
+  const words = name.split('-').filter(Boolean)
+  const title = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ')
+  const spellings: Readonly<Record<string, string>> = {
+    PACKAGE: packageName,
+    'plugin-name': name,
+    plugin_name: words.join('_'),
+    'Plugin Name': title,
+    PLUGIN_NAME: words.join('_').toUpperCase(),
+  }
+  return text.replaceAll(/PACKAGE|plugin-name|plugin_name|Plugin Name|PLUGIN_NAME/g, (found) => spellings[found] ?? '')
+}
+
+interface OwnPackage {
+  version: string
+  devDependencies: Readonly<Record<string, string>>
+  optionalDependencies: Readonly<Record<string, string>>
+}
+
+/** The npm packages that the code of a template imports. */
+const imported: Readonly<Record<PluginKind, readonly string[]>> = {
+  channel: [],
+  toolset: [],
+  preset: [],
+  provider: ['@ai-sdk/openai-compatible'],
+  command: [],
+}
+
+function describePackage({ kind, packageName }: { kind: PluginKind; packageName: string }): string {
+  const own = createRequire(import.meta.url)('svc-gateway/package.json') as OwnPackage
+  const versionsOf = (names: readonly string[], versions: Readonly<Record<string, string>>) =>
+    Object.fromEntries(names.map((name) => [name, `^${versions[name]}`]))
+  const dependencies = versionsOf(imported[kind], own.optionalDependencies)
+  const description = {
+    name: packageName,
+    version: '0.1.0',
+    description: `A ${kind} for svc-gateway.`,
+    keywords: ['svc-gateway', 'svc-gateway-plugin'],
+    type: 'module',
+    exports: './src/index.ts',
+    files: ['src'],
+    scripts: { test: 'vitest run', check: 'tsc' },
+    ...(Object.keys(dependencies).length > 0 && { dependencies }),
+    peerDependencies: { 'svc-gateway': `>=${own.version}` },
+    // The gateway brings the contract. The package of the gateway is for types and tests.
+    peerDependenciesMeta: { 'svc-gateway': { optional: true } },
+    devDependencies: {
+      ...versionsOf(['@types/node'], own.devDependencies),
+      'svc-gateway': `^${own.version}`,
+      ...versionsOf(['typescript', 'vitest'], own.devDependencies),
+    },
+  }
+  return `${JSON.stringify(description, null, 2)}\n`
+}

@@ -1,12 +1,13 @@
 // The configuration before it is written: its text, checked by the rules of `check`.
+import { chmodSync, copyFileSync, existsSync } from 'node:fs'
 import { ConfigError, type ConfigProblem, describeProblem } from '../../config/config-error.ts'
-import { createFirstText, createToken } from '../../config/file/first-run.ts'
+import { createFirstText, createToken, writeFirstText } from '../../config/file/first-run.ts'
 import { readConfigText } from '../../config/file/read.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { isRecord } from '../../config/walk.ts'
 import { findWarnings } from '../../findings.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import type { Changes, SetupContext } from './context.ts'
 
 export interface Draft {
@@ -52,4 +53,23 @@ export function mergeChanges(base: Changes, changes: Changes): Changes {
     return [key, isRecord(before) && isRecord(value) ? mergeChanges(before, value) : value] as const
   })
   return { ...base, ...Object.fromEntries(merged) }
+}
+
+/** Returns the name of the copy, if there was a file. */
+export function writeDraft(file: string, text: string, force: boolean): string | undefined {
+  const kept = force && existsSync(file) ? keep(file) : undefined
+  writeFirstText(file, text, { force })
+  return kept
+}
+
+function keep(file: string): string {
+  const copy = `${file}.before-setup-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
+  try {
+    copyFileSync(file, copy)
+    chmodSync(copy, 0o600)
+    return copy
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(file, [{ path: '', problem: `cannot be kept as ${copy} (${code}), so it is not replaced` }])
+  }
 }

@@ -1,7 +1,7 @@
 // Where models come from: services with their keys in the environment, servers on this machine, and the options.
 import { usualUrl } from '../../config/local-servers.ts'
 import { suggest } from '../../config/nearest.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import type { Changes, SetupContext, SetupOptions } from './context.ts'
 import { reference } from './variables.ts'
 

@@ -1,10 +1,13 @@
 // What `setup` prints when the file is written.
 import { describeProblem } from '../../config/config-error.ts'
-import { describeChannel, describeModel, type Attempts } from './attempts.ts'
+import { commandLine } from '../../config/file/locate.ts'
+import { quoteWord } from '../../kit/command-input.ts'
+import type { Config } from '../../config/schema/schema.ts'
+import { urlOf } from '../locate-gateway.ts'
+import { type Attempts, describeChannel, describeModel } from './attempts.ts'
 import type { SetupContext } from './context.ts'
 import type { Draft } from './draft.ts'
 import { builtinModel } from './model-sources.ts'
-import { listNextSteps, type NextSteps, variablesOf } from './next-steps.ts'
 
 export interface Outcome {
   draft: Draft
@@ -22,7 +25,11 @@ interface Report {
 }
 
 /** Prints one JSON object, or lines for people. */
-export function printReport(outcome: Outcome, context: SetupContext, { json = false }: { json?: boolean }): void {
+export function printReport(
+  outcome: Outcome,
+  context: SetupContext,
+  { json = false }: { json?: boolean | undefined },
+): void {
   const report = { outcome, context, next: listNextSteps(outcome.draft.config, context) }
   if (json) process.stdout.write(`${JSON.stringify(toJson(report))}\n`)
   else printLines(report)
@@ -96,3 +103,42 @@ function describeBuiltin({ config }: Draft, { localServers }: SetupContext): str
     ...found,
   ]
 }
+
+interface NextSteps {
+  start: string
+  check: string
+  /** Sends the first message. Absent if webhooks are off. */
+  send?: string
+  /** The same with curl, and with the token. Absent also if the port is not fixed. */
+  curl?: string
+  /** Commands that link accounts of channels. */
+  login: string[]
+}
+
+function listNextSteps(config: Config, { file, extensions }: SetupContext): NextSteps {
+  const option = `--config ${quoteWord(file)}`
+  const body = JSON.stringify({ message: 'Say hello.', wakeMode: 'next-heartbeat' })
+  const curl = curlCommand(config, body)
+  const hasLogin = ([name, { enabled }]: [string, { enabled: boolean }]): boolean =>
+    enabled && extensions.channels.get(name)?.login !== undefined
+  return {
+    start: commandLine(`start ${option}`),
+    check: commandLine(`check ${option}`),
+    ...(config.hooks.enabled && { send: commandLine(`trigger agent ${option} --data '${body}' --wait 60`) }),
+    ...(curl !== undefined && { curl }),
+    login: Object.entries(config.channels)
+      .filter(hasLogin)
+      .map(([name]) => commandLine(`channels login ${name} ${option}`)),
+  }
+}
+
+function curlCommand({ gateway, hooks }: Config, body: string): string | undefined {
+  if (!hooks.enabled || gateway.port === 0) return undefined
+  const url = `${urlOf(gateway)}${hooks.path}/agent`
+  return `curl -sS -H 'Prefer: wait=60' ${url} -H ${quoteWord(`Authorization: Bearer ${hooks.token}`)} -d '${body}'`
+}
+
+/** The file names variables instead of secrets, and the gateway needs them, too. */
+const variablesOf = (text: string): string[] => [
+  ...new Set(Array.from(text.matchAll(/(?<!\$)\$\{([A-Za-z_]\w*)/g), ([, name = '']) => name)),
+]

@@ -3,7 +3,7 @@ import JSON5 from 'json5'
 import { createConfigSchema } from '../../config/schema/schema.ts'
 import { childSchema } from '../../config/walk.ts'
 import type { JsonSchema } from '../../typebox.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import type { Changes, SetupContext } from './context.ts'
 import { mergeChanges } from './draft.ts'
 

@@ -1,38 +1,31 @@
 // The command `setup`: asks what a first configuration needs, or reads it from its options, tries it and writes it.
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { alreadyExists } from '../../config/file/first-run.ts'
 import { firstConfigFile } from '../../config/file/locate.ts'
 import { findLocalServers } from '../../config/local-servers.ts'
 import { loadExtensions } from '../../loader/registry.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 import { tryAll } from './attempts.ts'
-import { type Changes, type SetupContext, type SetupOptions, silent } from './context.ts'
-import { createDraft } from './draft.ts'
+import { type Changes, type SetupContext, type SetupOptions } from './context.ts'
+import { createDraft, writeDraft } from './draft.ts'
 import { readOptions } from './option-answers.ts'
 import { type Outcome, printReport } from './report.ts'
 import { readPlugins } from './set-option.ts'
-import { writeDraft } from './write-draft.ts'
 
 export async function setup(options: SetupOptions): Promise<void> {
   const { config, force = false } = options
-  const file = config ? resolve(config) : firstConfigFile({ cwd: process.cwd(), home: homedir() })
+  const file = firstConfigFile({ option: config })
   if (existsSync(file) && !force) throw alreadyExists(file)
   const localServers = findLocalServers()
-  const extensions = await loadExtensions({ plugins: readPlugins(options.set), dir: dirname(file), log: silent })
-  try {
-    const [problem] = extensions.problems
-    if (problem !== undefined) throw new CommandError(`${problem} Nothing was written.`)
-    const { test } = options
-    const context = { file, extensions, localServers: await localServers, env: process.env, test }
-    const given = readOptions(options, context)
-    const outcome = await (isInteractive(options) ? askQuestions(given, context) : useOptions(given, context))
-    const kept = writeDraft(file, outcome.draft.text, force)
-    printReport({ ...outcome, kept }, context, options)
-  } finally {
-    extensions.close()
-  }
+  using extensions = await loadExtensions({ plugins: readPlugins(options.set), dir: dirname(file) })
+  const [problem] = extensions.problems
+  if (problem !== undefined) throw new CommandError(`${problem} Nothing was written.`)
+  const context = { file, extensions, localServers: await localServers, env: process.env, test: !options.noTest }
+  const given = readOptions(options, context)
+  const outcome = await (isInteractive(options) ? askQuestions(given, context) : useOptions(given, context))
+  const kept = writeDraft(file, outcome.draft.text, force)
+  printReport({ ...outcome, kept }, context, options)
 }
 
 /** Only a person is asked. */

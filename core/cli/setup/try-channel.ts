@@ -4,7 +4,7 @@ import { createRedactor, secretValues } from '../../config/redaction.ts'
 import type { ChannelConfig } from '../../config/schema/schema.ts'
 import type { Extensions } from '../../loader/registry.ts'
 import type { Channel, ChannelContext, Json } from '../../plugin/plugin.ts'
-import { silent } from './context.ts'
+import { silentLog } from '../../loader/extension-log.ts'
 
 export interface ChannelResult {
   name: string
@@ -74,7 +74,7 @@ function createContext(accountId: string, signal: AbortSignal): ChannelContext {
   return {
     accountId,
     signal,
-    log: silent,
+    log: silentLog,
     state: {
       get: async (key) => values.get(key),
       set: async (key, value) => void values.set(key, value),

@@ -5,7 +5,7 @@ import { createTurn } from '../../agents/turn.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { GatewayError } from '../../errors.ts'
 import type { Extensions } from '../../loader/registry.ts'
-import { silent } from './context.ts'
+import { silentLog } from '../../loader/extension-log.ts'
 
 export type ModelResult = { model: string; ms: number } & ({ reply: string } | { problem: string })
 
@@ -21,8 +21,8 @@ export async function tryModel(
   const model = defaults.model
   const finish = <Result>(result: Result) => ({ model, ms: Math.round(performance.now() - start), ...result })
   try {
-    const runTurn = createTurn({ invoke: refuse, tools: () => [], log: silent, maxRetries: 0 })
-    const models = createModels({ config: { providers }, providers: extensions.providers, log: silent })
+    const runTurn = createTurn({ invoke: refuse, tools: () => [], check: refuse, log: silentLog, maxRetries: 0 })
+    const models = createModels({ config: { providers }, providers: extensions.providers, log: silentLog })
     const { reply } = await runTurn({
       agent: { id: 'main' },
       model: models.resolve(model, { models: defaults.models }),
@@ -31,6 +31,8 @@ export async function tryModel(
       history: [],
       sessionKey: 'agent:main:setup',
       runId: 'setup',
+      attempt: 1,
+      record: refuse,
       signal,
     })
     return finish(reply === '' ? { problem: 'Its reply was empty.' } : { reply })
@@ -39,7 +41,7 @@ export async function tryModel(
   }
 }
 
-const refuse = async (): Promise<never> => {
+const refuse = (): never => {
   throw new Error('There are no tools.')
 }
 

@@ -1,6 +1,4 @@
 // The command `start`: reads the configuration (the first run writes one), runs the gateway and stops it.
-import { homedir } from 'node:os'
-import { setFlagsFromString } from 'node:v8'
 import { nameSections } from '../../config/channels/sections.ts'
 import { ConfigError, describeProblem } from '../../config/config-error.ts'
 import { allCredentials } from '../../config/credentials.ts'
@@ -25,15 +23,15 @@ import { removeListening, writeListening } from '../listening.ts'
 import { createLog, type ProcessLog } from './log.ts'
 
 export interface StartOptions {
-  config?: string
-  port?: number
+  config?: string | undefined
+  port?: number | undefined
   /** Set by `start --watch`, which runs the gateway in this process and ends it by closing the channel to it. */
-  watched?: boolean
+  isWatched?: boolean
 }
 
 export async function start(options: StartOptions): Promise<void> {
   const lifetime = createProcessLifetime()
-  if (options.watched) {
+  if (options.isWatched) {
     process.once('disconnect', lifetime.end)
     // The channel alone does not keep the process alive.
     process.channel?.unref()
@@ -54,9 +52,8 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   let hasChanged = false
   let onChange = (): void => void (hasChanged = true)
   process.on('SIGHUP', () => onChange())
-  const surroundings = { option: options.config, env: process.env, cwd: process.cwd(), home: homedir() }
-  const found = locateConfig(surroundings)
-  const file = found ?? firstConfigFile(surroundings)
+  const found = locateConfig({ option: options.config })
+  const file = found ?? firstConfigFile()
   const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
   const { resolved, extensions, log, redactor } = await prepare(file, lifetime)
   const { config, dir } = resolved
@@ -90,14 +87,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   )
   process.stdout.write(`listening on ${address}\n${describeState(resolved)}`)
   if (tokens) process.stdout.write(describeFirstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
-  letHeapDouble()
 }
-
-/**
- * Lets the heap double before all garbage is collected. After a pause, V8 lets it grow by a third at most, however busy
- * the process becomes, and then collects all garbage several times a second: a fifth fewer requests/s on PostgreSQL.
- */
-const letHeapDouble = (): void => setFlagsFromString('--heap-growing-percent=100')
 
 /** The configuration file and its secret files. Throws while the configuration is invalid. */
 function listFiles(file: string, extensions: Extensions): string[] {

@@ -4,19 +4,20 @@ import { join, relative } from 'node:path'
 import { inspect } from 'node:util'
 import { commandLine } from '../../config/file/locate.ts'
 import { isHookName, normalizeHookName } from '../../config/hooks-path.ts'
-import { CommandError } from '../command-error.ts'
-import { printJson } from '../inspect/output.ts'
-import { quoteWord } from '../quote-word.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { quoteWord } from '../../kit/command-input.ts'
+import { printJson } from '../terminal.ts'
 import { readTemplate } from '../read-template.ts'
 import { readTransformConfig } from './read-config.ts'
 
 interface NewOptions {
+  name: string
   hook?: string
   config?: string
   json?: boolean
 }
 
-export async function createTransform(given: string, { hook, config, json = false }: NewOptions): Promise<void> {
+export async function createTransform({ name: given, hook, config, json = false }: NewOptions): Promise<void> {
   const name = given.replace(/\.ts$/, '')
   if (!/^[a-z\d][\w-]{0,63}$/i.test(name))
     throw new CommandError(

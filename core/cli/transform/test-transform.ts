@@ -4,9 +4,10 @@ import { GatewayError } from '../../errors.ts'
 import type { Trial, TrialRequest } from '../../hooks/trial.ts'
 import type { LogLine } from '../../sandbox/ipc-frames.ts'
 import { TransformError } from '../../sandbox/transform-error.ts'
-import { printJson } from '../inspect/output.ts'
-import { readBytes } from '../inspect/read-input.ts'
-import { readTransformConfig, silent } from './read-config.ts'
+import { parseHeader, readBytesOf } from '../../kit/command-input.ts'
+import { printJson } from '../terminal.ts'
+import { silentLog } from '../../loader/extension-log.ts'
+import { readTransformConfig } from './read-config.ts'
 
 interface TestOptions {
   payload: string
@@ -17,15 +18,15 @@ interface TestOptions {
   json?: boolean
 }
 
-export async function testTransform(module: string, options: TestOptions): Promise<void> {
+export async function testTransform({ module, ...options }: TestOptions & { module: string }): Promise<void> {
   const { config, dir, extensions } = await readTransformConfig(options.config)
   const [{ createSandbox }, { tryTransform }] = await Promise.all([
     import('../../sandbox/sandbox.ts'),
     import('../../hooks/trial.ts'),
   ])
-  const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: config.hooks.transformsDir, log: silent })
+  const sandbox = createSandbox({ root: join(dir, 'transforms'), dir: config.hooks.transformsDir, log: silentLog })
   try {
-    const deps = { config, dir, extensions, sandbox, log: silent }
+    const deps = { config, dir, extensions, sandbox, log: silentLog }
     const trial = await tryTransform(deps, createRequest(module, options))
     if (trial.error !== undefined) process.exitCode = 1
     if (options.json) printJson(toJson(trial))
@@ -82,15 +83,10 @@ const createRequest = (
 ): TrialRequest => ({
   module,
   exportName,
-  body: readBytes('--payload', payload),
-  headers: Object.fromEntries(header.map((line) => splitHeader(line))),
+  body: readBytesOf('--payload', payload),
+  headers: Object.fromEntries(header.map(parseHeader)),
   now,
 })
-
-function splitHeader(line: string): [string, string] {
-  const colon = line.indexOf(':')
-  return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]
-}
 
 function describeResult(result: unknown): string {
   if (result === undefined) return 'It returned nothing: the action of the mapping is used unchanged.'

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
-import { type Extensions, loadExtensions } from '../../loader/registry.ts'
+import { type Extensions, loadBuiltins } from '../../loader/registry.ts'
 import type { SampleRequest } from '../../plugin/plugin.ts'
-import { CommandError } from '../command-error.ts'
+import { CommandError } from '../../plugin/errors.ts'
 
 export interface SampleSource {
   hook: string
@@ -23,7 +23,10 @@ export async function findSample(source: SampleSource, wanted: string | true): P
 }
 
 /** One name per line, or the samples as JSON. */
-export async function listSamples(source: SampleSource, { json = false }: { json?: boolean }): Promise<string> {
+export async function listSamples(
+  source: SampleSource,
+  { json = false }: { json?: boolean | undefined },
+): Promise<string> {
   const samples = await readSamples(source)
   return samples.map((sample) => `${json ? JSON.stringify(sample) : sample.name}\n`).join('')
 }
@@ -38,11 +41,3 @@ async function readSamples({ hook, extensions }: SampleSource): Promise<readonly
   const fix = suggest(hook, known, `give the payload with --data or --file, or use one of these: ${known.join(', ')}.`)
   throw new CommandError(`There is no preset "${hook}" that has samples; ${fix}`)
 }
-
-async function loadBuiltins(): Promise<Extensions> {
-  const extensions = await loadExtensions({ plugins: [], dir: process.cwd(), log: silent })
-  extensions.close()
-  return extensions
-}
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,16 +1,15 @@
 // Finds out how the sender of a hook authenticates, and where the hook is: from the configuration and from options.
-import { homedir } from 'node:os'
 import { readConfigFile } from '../../config/file/read.ts'
-import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
+import { locateConfig } from '../../config/file/locate.ts'
 import { normalizeHookName } from '../../config/hooks-path.ts'
 import { suggest } from '../../config/nearest.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Config } from '../../config/schema/schema.ts'
-import { type HookAuth, hookSchemes } from '../../config/schema/hook-auth.ts'
+import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { presetSection } from '../../config/schema/hooks.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
-import { CommandError } from '../command-error.ts'
-import { addressOf, createMissingConfigError, readUrlVariable } from '../control-client.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import { addressOf, createMissingConfigError, readUrl } from '../locate-gateway.ts'
 
 export interface TargetOptions {
   config?: string
@@ -29,12 +28,16 @@ export interface Target {
   auth: HookAuth
 }
 
+interface TargetSource {
+  local: Local | undefined
+  schemes: Extensions['schemes']
+}
+
 /** A gateway elsewhere needs no configuration here, if the options say how its hook authenticates. */
-export function findTarget(hook: string, options: TargetOptions & { local: Local | undefined }): Target {
+export function findTarget(hook: string, options: TargetOptions & TargetSource): Target {
   const { local } = options
-  const givenUrl = options.url ?? (options.config === undefined ? readUrlVariable() : undefined)
-  if (!local && givenUrl === undefined)
-    throw createMissingConfigError(firstConfigFile({ cwd: process.cwd(), home: homedir() }))
+  const givenUrl = readUrl(options)
+  if (!local && givenUrl === undefined) throw createMissingConfigError()
   const name = normalizeHookName(hook)
   const { hooks, gateway } = local?.config ?? {}
   const base = givenUrl ?? addressOf(gateway as Config['gateway'], local?.file as string)
@@ -50,8 +53,8 @@ export function findTarget(hook: string, options: TargetOptions & { local: Local
   }
 }
 
-/** The configuration on this machine. Close its extensions when it is no longer used. */
-export interface Local {
+/** The configuration on this machine. */
+export interface Local extends Disposable {
   config: Config
   file: string
   extensions: Extensions
@@ -59,29 +62,29 @@ export interface Local {
 
 /** @param option the value of `--config` */
 export async function readLocal(option: string | undefined): Promise<Local | undefined> {
-  const file = locateConfig({ option, env: process.env, cwd: process.cwd(), home: homedir() })
+  const file = locateConfig({ option })
   if (file === undefined) return undefined
   const document = readConfigFile(file)
-  const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: silent })
-  return { config: resolveConfig(document, extensions).config, file, extensions }
+  const extensions = await loadExtensions(document)
+  const { config } = resolveConfig(document, extensions)
+  return { config, file, extensions, [Symbol.dispose]: extensions.close }
 }
-
-const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** The hook's own `auth`, with the scheme and the secret of the options. Undefined: the hook accepts the hook token. */
 function withOptions(
   name: string,
-  { local, mapping, secret, scheme }: TargetOptions & { local: Local | undefined },
+  { local, mapping, secret, scheme, schemes }: TargetOptions & TargetSource,
 ): HookAuth | undefined {
-  if (scheme !== undefined && !(hookSchemes as readonly string[]).includes(scheme))
-    throw new CommandError(`--scheme ${scheme} is unknown; ${suggest(scheme, hookSchemes, hookSchemes.join(', '))}.`)
+  const names = [...schemes.keys()]
+  if (scheme !== undefined && !names.includes(scheme))
+    throw new CommandError(`--scheme ${scheme} is unknown; ${suggest(scheme, names, names.join(', '))}.`)
   const own = local && authOf(name, { local, mapping })
   const secretOf = secret === undefined ? {} : { secret, secrets: undefined }
   const wanted =
     scheme ?? own?.scheme ?? (secret === undefined ? undefined : local?.extensions.presets.get(name)?.auth?.scheme)
   if (wanted === undefined && secret !== undefined)
     throw new CommandError('--secret is for hooks that sign; name the scheme with --scheme, or omit --secret.')
-  return wanted === undefined ? undefined : ({ ...own, scheme: wanted, ...secretOf } as HookAuth)
+  return wanted === undefined ? undefined : { ...own, scheme: wanted, ...secretOf }
 }
 
 /** The `auth` of the first mapping or preset with this name. */

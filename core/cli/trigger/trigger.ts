@@ -1,10 +1,12 @@
 // The command `trigger`: sends a request to a hook as its sender would, signed if the hook requires it.
-import { signRequest, type OutgoingRequest } from '../../hooks/auth/sign-request.ts'
-import { isInputError } from '../../plugin/errors.ts'
-import { CommandError } from '../command-error.ts'
-import { createUnreachableError } from '../control-client.ts'
-import { escapeForTerminal } from '../escape-for-terminal.ts'
-import { readBytes } from '../inspect/read-input.ts'
+import { secretsOf } from '../../hooks/auth/secret-rotation.ts'
+import { signRequest } from '../../hooks/auth/sign-request.ts'
+import { parseHeader, readBytesOf } from '../../kit/command-input.ts'
+import { escapeForTerminal } from '../../kit/escape-for-terminal.ts'
+import { type Extensions, loadBuiltins } from '../../loader/registry.ts'
+import { CommandError, isInputError } from '../../plugin/errors.ts'
+import type { OutgoingRequest } from '../../plugin/plugin.ts'
+import { createUnreachableError } from '../locate-gateway.ts'
 import { findSample, listSamples, type SampleSource } from './samples.ts'
 import { findTarget, readLocal, type Target, type TargetOptions } from './target.ts'
 
@@ -20,23 +22,26 @@ interface TriggerOptions extends TargetOptions {
   json?: boolean
 }
 
-export async function trigger(hook: string, options: TriggerOptions): Promise<void> {
+export async function trigger({ hook, ...options }: TriggerOptions & { hook: string }): Promise<void> {
   checkPayloadOptions(options)
-  const local = await readLocal(options.config)
-  try {
-    const presets = { hook, extensions: local?.extensions }
-    if (options.listSamples) return void process.stdout.write(await listSamples(presets, options))
-    const payload = await readPayload(options, presets)
-    await sendTo(findTarget(hook, { ...options, local }), payload, options)
-  } finally {
-    local?.extensions.close()
-  }
+  using local = await readLocal(options.config)
+  const extensions = local?.extensions ?? (await loadBuiltins())
+  const presets = { hook, extensions }
+  if (options.listSamples) return void process.stdout.write(await listSamples(presets, options))
+  const payload = await readPayload(options, presets)
+  const { schemes } = extensions
+  await sendTo(findTarget(hook, { ...options, local, schemes }), payload, { ...options, schemes })
 }
 
-async function sendTo({ url, auth }: Target, { body, headers }: Payload, options: TriggerOptions): Promise<void> {
+async function sendTo(
+  { url, auth }: Target,
+  { body, headers }: Payload,
+  { schemes, ...options }: TriggerOptions & Pick<Extensions, 'schemes'>,
+): Promise<void> {
   const prefer: Record<string, string> = options.wait === undefined ? {} : { prefer: `wait=${options.wait}` }
-  const request = createRequest(() => signRequest(auth, { url, headers: { ...headers, ...prefer }, body }, Date.now()))
-  const secrets = auth.scheme === 'token' ? [auth.secret ?? ''] : []
+  const unsigned = { url, headers: { ...headers, ...prefer }, body }
+  const request = createRequest(() => signRequest(auth, unsigned, { schemes, now: Date.now() }))
+  const secrets = secretsOf(auth).map(({ secret }) => secret)
   if (options.dryRun) process.stdout.write(describeRequest(hide(request, secrets), options.json ?? false))
   else await send(request, options)
 }
@@ -54,22 +59,16 @@ interface Payload {
 }
 
 async function readPayload({ data, file, sample, header }: TriggerOptions, presets: SampleSource): Promise<Payload> {
-  const own = Object.fromEntries(header.map(splitHeader))
+  const own = Object.fromEntries(header.map(parseHeader))
   const json = { 'content-type': 'application/json' }
   if (sample !== undefined) {
     const { payload, headers } = await findSample(presets, sample)
     return { body: Buffer.from(JSON.stringify(payload)), headers: { ...json, ...headers, ...own } }
   }
   return {
-    body: file === undefined ? Buffer.from(data ?? '') : readBytes('--file', file),
+    body: file === undefined ? Buffer.from(data ?? '') : readBytesOf('--file', file),
     headers: { ...json, ...own },
   }
-}
-
-function splitHeader(line: string): [string, string] {
-  const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(line) ?? []
-  if (name === '') throw new CommandError(`--header "${line}" must have the form "name: value".`)
-  return [name.toLowerCase(), value]
 }
 
 function createRequest(make: () => OutgoingRequest): OutgoingRequest {

@@ -1,14 +1,17 @@
 // Locates the configuration file: given by name, in the working directory, or in the user's home.
 import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ConfigError } from '../config-error.ts'
+import { type ConfigDocument, readConfigFile } from './read.ts'
 
+/** Those of the process, unless they are given. */
 export interface Surroundings {
   /** The value of `--config`. */
   option?: string | undefined
-  env: NodeJS.ProcessEnv
-  cwd: string
-  home: string
+  env?: NodeJS.ProcessEnv
+  cwd?: string
+  home?: string
 }
 
 /**
@@ -16,7 +19,9 @@ export interface Surroundings {
  * @returns `undefined` if no file is given and neither default file exists.
  * @throws {ConfigError} if a file is given that does not exist.
  */
-export function locateConfig({ option, env, cwd, home }: Surroundings): string | undefined {
+export function locateConfig({ option, env = process.env, cwd = process.cwd(), home = homedir() }: Surroundings = {}):
+  | string
+  | undefined {
   const given = option ?? (env['SVC_GATEWAY_CONFIG']?.trim() || undefined)
   if (given === undefined)
     return [join(cwd, 'gateway.json5'), join(home, '.svc-gateway', 'gateway.json5')].find((file) => existsSync(file))
@@ -33,7 +38,20 @@ const isInstalled = /[\\/]node_modules[\\/]/.test(import.meta.filename)
 export const commandLine = (command: string): string =>
   isInstalled ? `svc-gateway ${command}` : `npm start -- ${command}`
 
-/** The file for a first configuration: in the checkout, or in the user's home if the program is installed. */
-export function firstConfigFile({ cwd, home }: Pick<Surroundings, 'cwd' | 'home'>): string {
+/**
+ * The file for a first configuration: `--config`, or else in the checkout, or in the user's home if the program is
+ * installed.
+ */
+export function firstConfigFile({ option, cwd = process.cwd(), home = homedir() }: Surroundings = {}): string {
+  if (option) return resolve(cwd, option)
   return isInstalled ? join(home, '.svc-gateway', 'gateway.json5') : join(cwd, 'gateway.json5')
+}
+
+/** Reads the file of a command that needs one. @throws {ConfigError} if there is none, or if it cannot be read. */
+export function readLocatedConfig(option: string | undefined): ConfigDocument {
+  const file = locateConfig({ option })
+  if (file !== undefined) return readConfigFile(file)
+  throw new ConfigError(firstConfigFile(), [
+    { path: '', problem: `does not exist; run "${commandLine('setup')}" to create it` },
+  ])
 }

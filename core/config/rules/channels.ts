@@ -2,7 +2,7 @@
 import { listProblems } from '../../typebox.ts'
 import { resolveAccounts } from '../accounts.ts'
 import { findIdProblem, normalizeId } from '../channels/ids.ts'
-import { agentIdsOf } from '../agent-ids.ts'
+import { agentIdsOf } from '../schema/agents.ts'
 import type { Channel } from '../../plugin/plugin.ts'
 import { suggest } from '../nearest.ts'
 import type { AccountConfig, ChannelConfig } from '../schema/schema.ts'

@@ -1,6 +1,6 @@
 // Checks the conditions in `match` and `skip`: paths are valid, and headers can be read.
 import type { Condition, Conditions, Scalar, SkipConditions } from '../schema/conditions.ts'
-import { isSecretName } from '../secret-names.ts'
+import { isSecretName } from '../../kit/secret-names.ts'
 import { parsePath } from '../template/path.ts'
 import type { RuleFinding } from './rule.ts'
 

@@ -1,7 +1,7 @@
 // Checks heartbeats: interval, active hours, model and target.
-import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
+import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import { listChannelNames } from '../channels/names.ts'
-import { parseDuration } from '../duration.ts'
+import { parseDuration } from '../../kit/duration.ts'
 import { suggest } from '../nearest.ts'
 import type { HeartbeatConfig } from '../schema/schema.ts'
 import { type ModelKey, modelRules } from './models.ts'

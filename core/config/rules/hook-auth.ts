@@ -1,68 +1,127 @@
-// Checks the key `auth` of a mapping or preset: keys that belong to the scheme, and the format of secrets.
-import type { HookAuth, HookScheme } from '../schema/hook-auth.ts'
-import type { RuleFinding } from './rule.ts'
+// Checks the key `auth` of a mapping or preset: the scheme is known, the keys belong to it, and the secrets fit.
+import { describeError } from '../../errors.ts'
+import type { Scheme } from '../../plugin/plugin.ts'
+import { listProblems } from '../../typebox.ts'
+import { normalizeHookName, normalizeHooksPath, trimSlashes } from '../hooks-path.ts'
+import { suggest } from '../nearest.ts'
+import { commonAuthKeys, type HookAuth } from '../schema/hook-auth.ts'
+import {
+  coversUrl,
+  type FullSignature,
+  keysOfScheme,
+  keyTextOf,
+  type Schemes,
+  settingsOfScheme,
+  signaturesOf,
+  signedTextProblem,
+} from '../schemes.ts'
+import type { RuleContext, RuleFinding } from './rule.ts'
+
+interface AuthContext {
+  schemes: Schemes
+  /** The URL of the hook, where the configuration tells it. */
+  hookUrl?: string | undefined
+}
+
+/** @param path the name of the hook */
+export function authContextOf(path: string, { config, extensions }: RuleContext): AuthContext {
+  const { hooks, gateway } = config
+  const { publicUrl } = gateway
+  const base = publicUrl && trimSlashes(publicUrl) + normalizeHooksPath(hooks.path)
+  const hookUrl = base && `${base}/${normalizeHookName(path)}`
+  return { schemes: extensions.schemes, hookUrl }
+}
 
 /** The problems of an `auth`; keys are relative to it. */
-export function* hookAuthRules(auth: HookAuth, publicUrl?: string): Iterable<RuleFinding> {
-  yield* unsupportedKeyRules(auth)
-  yield* secretRules(auth)
-  yield* urlRules(auth, publicUrl)
+export function* hookAuthRules(auth: HookAuth, context: AuthContext): Iterable<RuleFinding> {
+  const { schemes } = context
+  const scheme = schemes.get(auth.scheme)
+  if (!scheme) {
+    const names = [...schemes.keys()]
+    const problem = `is not a known scheme; ${suggest(auth.scheme, names, `known schemes: ${names.join(', ')}`)}`
+    yield { keys: ['scheme'], problem }
+    return
+  }
   if (auth.handshake) yield* handshakeRules(auth.handshake)
-  if (auth.scheme === 'hmac') yield* hmacRules(auth)
-  if (auth.scheme === 'google-oidc') yield* googleRules(auth, publicUrl)
+  yield* foreignKeyRules(auth, { scheme, schemes })
+  yield* schemeRules(auth, scheme, context)
 }
 
-const hmacKeys = [
-  'algorithm',
-  'encoding',
-  'prefix',
-  'separator',
-  'signed',
-  'timestampHeader',
-  'timestampPrefix',
-  'timestampUnit',
-  'secretEncoding',
-] as const
-const googleKeys = ['audience', 'email', 'keysUrl'] as const
-const timestampSchemes: readonly HookScheme[] = [
-  'hmac',
-  'standard-webhooks',
-  'svix',
-  'stripe',
-  'slack',
-  'linear',
-  'discord',
-  'zoom',
-]
-
-/** Keys that only some schemes support. */
-const schemesByKey: Partial<Record<keyof HookAuth, readonly HookScheme[]>> = {
-  ...Object.fromEntries(hmacKeys.map((key) => [key, ['hmac']])),
-  ...Object.fromEntries(googleKeys.map((key) => [key, ['google-oidc']])),
-  header: ['token', 'hmac'],
-  toleranceSeconds: timestampSchemes,
-  url: ['twilio', 'hmac'],
-  verifyToken: ['meta'],
-}
-
-function* unsupportedKeyRules(auth: HookAuth): Iterable<RuleFinding> {
-  for (const key of Object.keys(auth) as (keyof HookAuth)[]) {
-    const schemes = schemesByKey[key]
-    if (schemes && !schemes.includes(auth.scheme))
-      yield {
-        keys: [key],
-        problem: `is not supported by the scheme "${auth.scheme}"; it belongs to ${schemes.join(', ')}`,
-      }
+/** Keys that only other schemes have. */
+function* foreignKeyRules(
+  auth: HookAuth,
+  { scheme, schemes }: { scheme: Scheme<never>; schemes: Schemes },
+): Iterable<RuleFinding> {
+  const own = keysOfScheme(scheme)
+  for (const key of Object.keys(auth).filter((one) => !isCommon(one) && !own.includes(one))) {
+    const owners = [...schemes.values()].filter((one) => keysOfScheme(one).includes(key)).map(({ name }) => name)
+    const known = [...own, ...commonAuthKeys]
+    const fix = owners.length > 0 ? `it belongs to ${owners.join(', ')}` : suggest(key, known, 'remove it')
+    yield unsupported(key, scheme, `; ${fix}`)
   }
 }
 
-function* secretRules(auth: HookAuth): Iterable<RuleFinding> {
-  const { scheme, secret, secrets } = auth
-  if (scheme === 'google-oidc') {
+const isCommon = (key: string): boolean => commonAuthKeys.includes(key)
+
+const unsupported = (key: string, { name }: Scheme<never>, more: string): RuleFinding => ({
+  keys: [key],
+  problem: `is not supported by the scheme "${name}"${more}`,
+})
+
+/** What depends on the declaration of the scheme, whose functions may be faulty. */
+function* schemeRules(auth: HookAuth, scheme: Scheme<never>, { hookUrl }: AuthContext): Iterable<RuleFinding> {
+  const settings = settingsOfScheme(scheme, auth)
+  const problems = listProblems(scheme.config ?? {}, settings).filter(({ keys: [key = ''] }) => !isCommon(key))
+  yield* problems
+  if (problems.length > 0) return
+  try {
+    const signatures = signaturesOf(scheme, settings)
+    yield* secretRules(auth, scheme, signatures)
+    yield* signatureRules(auth, scheme, signatures)
+    if (coversUrl(scheme, signatures)) yield* urlRules(auth, hookUrl)
+    if (typeof scheme.tokens === 'function') scheme.tokens(settings)
+    const found: Iterable<Record<'key' | 'problem', unknown>> = scheme.findProblems?.(settings, { hookUrl }) ?? []
+    for (const { key, problem } of found) yield { keys: [String(key)], problem: String(problem) }
+  } catch (error) {
+    const { reason, at } = describeError(error)
+    const problem = `is a scheme that fails with these settings (${[reason, at].filter(Boolean).join(' ')})`
+    yield { keys: ['scheme'], problem }
+  }
+}
+
+function* signatureRules(
+  { toleranceSeconds, url }: HookAuth,
+  scheme: Scheme<never>,
+  signatures: readonly FullSignature[],
+): Iterable<RuleFinding> {
+  // Only the settings of a configurable scheme decide what is signed, and it checks their relation itself.
+  if (typeof scheme.signatures === 'function') {
+    const [problem] = signatures.flatMap(({ signed }) =>
+      typeof signed === 'string' ? (signedTextProblem(signed) ?? []) : [],
+    )
+    const key = keysOfScheme(scheme).includes('signed') ? 'signed' : 'scheme'
+    if (problem !== undefined)
+      yield { keys: [key], problem: key === 'signed' ? problem : `signs a text that ${problem}` }
+    return
+  }
+  if (toleranceSeconds !== undefined && !signatures.some(({ timestamp }) => timestamp))
+    yield unsupported('toleranceSeconds', scheme, ', which has no timestamp; remove it')
+  if (url !== undefined && !coversUrl(scheme, signatures))
+    yield unsupported('url', scheme, ', whose signature does not cover it; remove it')
+}
+
+// ── Secrets ────────────────────────────────────────────────────────────────────────────────────────
+
+function* secretRules(
+  { secret, secrets }: HookAuth,
+  scheme: Scheme<never>,
+  signatures: readonly FullSignature[],
+): Iterable<RuleFinding> {
+  if (scheme.secret === false) {
     if (secret !== undefined || secrets)
       yield {
         keys: [secrets ? 'secrets' : 'secret'],
-        problem: 'is not supported, because Google signs with its own keys; remove it',
+        problem: 'is not supported, because the sender signs with its own keys; remove it',
       }
     return
   }
@@ -75,7 +134,7 @@ function* secretRules(auth: HookAuth): Iterable<RuleFinding> {
       ? (secrets ?? []).map((one, index) => ({ one, keys: ['secrets', String(index)] }))
       : [{ one: secret, keys: ['secret'] }]
   for (const { one, keys } of given) {
-    const problem = findSecretProblem(auth, typeof one === 'string' ? one : one.secret)
+    const problem = findSecretProblem(typeof one === 'string' ? one : one.secret, scheme, signatures)
     if (problem !== undefined) yield { keys, problem }
     if (typeof one !== 'string' && Number.isNaN(Date.parse(one.notAfter))) {
       yield { keys: [...keys, 'notAfter'], problem: 'must be a time such as 2030-01-31T00:00:00Z' }
@@ -83,68 +142,53 @@ function* secretRules(auth: HookAuth): Iterable<RuleFinding> {
   }
 }
 
-/** Decodes a secret as the verifier does, and describes what is wrong. The message never contains the secret. */
-function findSecretProblem({ scheme, secretEncoding }: HookAuth, secret: string): string | undefined {
-  if (scheme === 'discord')
-    return countBytes('hex', secret) === publicKeyBytes
-      ? undefined
-      : 'must be the public key of the application: 64 hexadecimal digits'
-  if (scheme === 'standard-webhooks' || scheme === 'svix') return findStandardSecretProblem(secret)
-  if (scheme !== 'hmac' || secretEncoding === undefined || secretEncoding === 'utf8') return undefined
-  return countBytes(secretEncoding, secret) > 0
-    ? undefined
-    : `must be encoded in ${secretEncoding}, as set in secretEncoding`
-}
-
 /** Bytes in an Ed25519 public key. */
 const publicKeyBytes = 32
 
-function findStandardSecretProblem(secret: string): string | undefined {
-  const [, prefix, text = ''] = /^(whsec_|whpk_)?(.*)$/s.exec(secret) ?? []
-  const bytes = countBytes('base64', text)
-  if (prefix === 'whpk_')
-    return bytes === publicKeyBytes
-      ? undefined
-      : `must be a public key such as whpk_… with ${publicKeyBytes} bytes in base64; it has ${bytes}`
-  return bytes > 0 ? undefined : 'must be a secret such as whsec_… or a public key such as whpk_…, in base64'
+/** Decodes a secret as the verifier does, and describes what is wrong. The message never contains the secret. */
+function findSecretProblem(
+  secret: string,
+  { secret: words }: Scheme<never>,
+  signatures: readonly FullSignature[],
+): string | undefined {
+  const keys = signatures.flatMap((signature) => {
+    const text = keyTextOf(secret, signature, signatures)
+    return text === undefined ? [] : [{ signature, bytes: countBytes(signature.secretEncoding, text) }]
+  })
+  const isUsable = keys.some(({ signature, bytes }) => (isPublic(signature) ? bytes === publicKeyBytes : bytes > 0))
+  if (signatures.length === 0 || isUsable) return undefined
+  if (words) return `must be ${words}`
+  const [first] = keys
+  if (first && keys.every(({ signature }) => isPublic(signature)))
+    return (
+      `must be ${describeKey(first.signature)} with ${publicKeyBytes} bytes in ${first.signature.secretEncoding}; ` +
+      `it has ${first.bytes}`
+    )
+  const kinds = [...new Set(signatures.map(describeKey))].toSorted((a, b) => b.localeCompare(a))
+  return signatures.some(({ secretPrefix }) => secretPrefix)
+    ? `must be ${kinds.join(' or ')}, in ${signatures[0]?.secretEncoding}`
+    : `must be encoded in ${signatures[0]?.secretEncoding}`
 }
 
+const isPublic = ({ algorithm }: FullSignature): boolean => algorithm === 'ed25519'
+
+const describeKey = (signature: FullSignature): string =>
+  `a ${isPublic(signature) ? 'public key' : 'secret'}${signature.secretPrefix ? ` such as ${signature.secretPrefix}…` : ''}`
+
 /** The number of bytes that a text encodes; 0 if it is invalid. */
-function countBytes(encoding: 'hex' | 'base64', text: string): number {
+function countBytes(encoding: FullSignature['secretEncoding'], text: string): number {
+  if (encoding === 'utf8') return Buffer.byteLength(text)
   const written = encoding === 'hex' ? /^(?:[0-9a-f]{2})+$/i : /^(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2,4}={0,2})$/i
   return written.test(text) ? Buffer.from(text, encoding).length : 0
 }
 
-function* hmacRules({ header, signed = '{body}', timestampHeader, timestampPrefix }: HookAuth): Iterable<RuleFinding> {
-  if (header === undefined)
-    yield { keys: ['header'], problem: 'is required for hmac; set the header with the signature' }
-  const known = /\{(?:body|timestamp|method|url|headers\.[^{}]+)\}/g
-  if (/[{}]/.test(signed.replaceAll(known, ''))) {
-    yield {
-      keys: ['signed'],
-      problem: 'may contain {body}, {timestamp}, {method}, {url} and {headers.<name>}, but no other braces',
-    }
-  }
-  if (!signed.includes('{body}'))
-    yield { keys: ['signed'], problem: 'must contain {body}; otherwise anybody could change the body' }
-  const hasTimestamp = signed.includes('{timestamp}')
-  const sourceCount = [timestampHeader, timestampPrefix].filter((one) => one !== undefined).length
-  if (hasTimestamp && sourceCount === 0)
-    yield { keys: ['signed'], problem: 'contains {timestamp}; set timestampHeader or timestampPrefix' }
-  if (!hasTimestamp && sourceCount > 0)
-    yield { keys: ['signed'], problem: 'must contain {timestamp}; otherwise anybody could change the time' }
-  if (sourceCount > 1)
-    yield { keys: ['timestampPrefix'], problem: 'cannot be combined with timestampHeader; remove one of them' }
-}
+// ── The URL and verification requests ──────────────────────────────────────────────────────────────
 
-function* urlRules({ scheme, url, signed = '{body}' }: HookAuth, publicUrl: string | undefined): Iterable<RuleFinding> {
+function* urlRules({ url }: HookAuth, hookUrl: string | undefined): Iterable<RuleFinding> {
   const keys = ['url']
-  const signsUrl = scheme === 'twilio' || (scheme === 'hmac' && signed.includes('{url}'))
   if (url !== undefined && !/^https?:\/\/[^\s/]/.test(url))
     yield { keys, problem: 'must be a complete URL that starts with https://' }
-  if (url !== undefined && scheme === 'hmac' && !signsUrl)
-    yield { keys, problem: 'has no effect unless signed contains {url}; remove it' }
-  if (!signsUrl || url !== undefined || publicUrl !== undefined) return
+  if (url !== undefined || hookUrl !== undefined) return
   const problem =
     'is not set, and neither is gateway.publicUrl; the signature covers the URL that the sender calls, which ' +
     'the gateway cannot know behind a proxy, so set one of them'
@@ -162,18 +206,4 @@ function* handshakeRules({ query, header }: NonNullable<HookAuth['handshake']>):
     const problem = 'must be a header of the service whose name begins with "x-", such as "x-hook-secret"'
     yield { keys: ['handshake', 'header'], problem }
   }
-}
-
-function* googleRules({ audience, email, keysUrl }: HookAuth, publicUrl: string | undefined): Iterable<RuleFinding> {
-  if (audience === undefined && publicUrl === undefined) {
-    const problem =
-      'is required; set the audience of the push subscription, or gateway.publicUrl if the audience is the URL ' +
-      'of the hook'
-    yield { keys: ['audience'], problem }
-  }
-  // Any Google account can get a token for this audience. Only the account identifies ours.
-  if (email === undefined)
-    yield { keys: ['email'], problem: 'is required; set the service account of the push subscription' }
-  if (keysUrl !== undefined && !/^https?:\/\//.test(keysUrl))
-    yield { keys: ['keysUrl'], problem: 'must be a URL that starts with https://' }
 }

@@ -1,5 +1,5 @@
 // Checks the webhook endpoints: token, path, session keys, agents and alerts.
-import { agentIdsOf } from '../agent-ids.ts'
+import { agentIdsOf } from '../schema/agents.ts'
 import { channelName } from '../channels/names.ts'
 import { allCredentials } from '../credentials.ts'
 import { normalizeHooksPath, reservedPaths } from '../hooks-path.ts'

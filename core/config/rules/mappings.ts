@@ -2,7 +2,7 @@
 // transforms directory.
 import { join, relative, resolve } from 'node:path'
 import { isTemplateField, overrideFields, promisedChannels, templateKeys, thinkingLevels } from '../../action.ts'
-import { agentIdsOf, defaultAgentId } from '../agent-ids.ts'
+import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import { listChannelNames } from '../channels/names.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { nearest } from '../nearest.ts'
@@ -10,7 +10,7 @@ import { confine, PathError } from '../file/paths.ts'
 import type { MappingConfig } from '../schema/schema.ts'
 import { compilePath, findTemplateProblems, isTemplate } from '../template/template.ts'
 import { conditionRules, skipRules } from './conditions.ts'
-import { hookAuthRules } from './hook-auth.ts'
+import { authContextOf, hookAuthRules } from './hook-auth.ts'
 import { modelRules } from './models.ts'
 import { recipientRules } from './recipients.ts'
 import { replyWarnings } from './replies.ts'
@@ -33,7 +33,7 @@ function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFi
   yield* matchRules(mapping)
   yield* forEachRules(mapping)
   yield* textWarnings(mapping)
-  if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth, context.config.gateway.publicUrl))
+  if (mapping.auth) yield* at(['auth'], hookAuthRules(mapping.auth, authContextOf(mapping.match?.path ?? '', context)))
   if (mapping.transform) yield* moduleRules(mapping.transform.module, context)
   yield* actionRules(mapping, context)
   // A transform may name another channel, so without a `channel` in the mapping there is nothing to check.

@@ -1,5 +1,5 @@
 // Checks references to models (the provider, the list of allowed models, unique aliases), and sections of providers.
-import { parseDuration } from '../duration.ts'
+import { parseDuration } from '../../kit/duration.ts'
 import { nearest } from '../nearest.ts'
 import type { ModelEntry } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'

@@ -5,7 +5,7 @@ import { resolvePresetSettings } from '../preset-settings.ts'
 import { presetSection } from '../schema/hooks.ts'
 import { HookAuth } from '../schema/hook-auth.ts'
 import { Mapping, type MappingConfig } from '../schema/mappings.ts'
-import { hookAuthRules } from './hook-auth.ts'
+import { authContextOf, hookAuthRules } from './hook-auth.ts'
 import { actionRules, templateRules, textWarnings } from './mappings.ts'
 import { replyWarnings } from './replies.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -41,8 +41,9 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
   else
     for (const { keys: inside, problem, warning } of templateRules(preset.mapping))
       yield { keys, problem: `is a preset with an invalid mapping: ${inside.join('.')} ${problem}`, warning }
-  // A mail watcher with the hook token may send Gmail's webhooks.
-  if (preset.auth && preset.auth.scheme !== 'google-oidc' && !presetSection(config.hooks, name).auth) {
+  // A service that signs with its own keys needs no secret, and another program may send its webhooks.
+  const hasSecret = preset.auth && extensions.schemes.get(preset.auth.scheme)?.secret !== false
+  if (hasSecret && !presetSection(config.hooks, name).auth) {
     const problem =
       `has no hooks.${name}.auth, so it accepts the hook token only and the signature of the ` +
       `service is not verified; set hooks.${name}.auth.secret`
@@ -66,12 +67,13 @@ function* sectionRules(name: string, context: RuleContext): Iterable<RuleFinding
   if (!config.hooks.presets.includes(name))
     yield { keys, problem: `has no effect, because hooks.presets does not contain "${name}"`, warning: true }
   const findings = [...actionRules(section, context)]
-  if (auth) findings.push(...authRules({ ...extensions.presets.get(name)?.auth, ...auth }, config.gateway.publicUrl))
+  if (auth) findings.push(...authRules(name, { ...extensions.presets.get(name)?.auth, ...auth }, context))
   for (const { keys: inside, ...rest } of findings) yield { keys: [...keys, ...inside], ...rest }
 }
 
-function* authRules(auth: object, publicUrl: string | undefined): Iterable<RuleFinding> {
+function* authRules(name: string, auth: object, context: RuleContext): Iterable<RuleFinding> {
   const schemaProblems = listProblems(HookAuth, auth)
-  const findings = schemaProblems.length > 0 ? schemaProblems : hookAuthRules(auth as HookAuth, publicUrl)
+  const findings =
+    schemaProblems.length > 0 ? schemaProblems : hookAuthRules(auth as HookAuth, authContextOf(name, context))
   for (const { keys, ...rest } of findings) yield { keys: ['auth', ...keys], ...rest }
 }

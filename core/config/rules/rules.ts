@@ -9,8 +9,6 @@ import { providerRules } from './models.ts'
 import type { Rule, RuleContext, RuleFinding } from './rule.ts'
 import { toolRules } from './tools.ts'
 
-export type { RuleContext, RuleFinding } from './rule.ts'
-
 const rules: readonly Rule[] = [
   gatewayRules,
   hookRules,

@@ -1,4 +1,4 @@
-// The small config sections: `session`, `storage`, `log`, `plugins`.
+// The small config sections: `session`, `storage`, `log`, `telemetry`, `plugins`.
 import { fallbackChannel } from '../../action.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 
@@ -78,6 +78,22 @@ export const LogSection = Type.Object(
     ),
   },
   { additionalProperties: false, default: {}, description: 'The log on standard error.' },
+)
+
+export const TelemetrySection = Type.Object(
+  {
+    content: Type.Boolean({
+      default: false,
+      description: 'Whether traces contain messages, and the arguments and results of tools.',
+    }),
+    propagateTo: Type.Array(Type.String({ pattern: notBlank }), {
+      default: [],
+      description:
+        'Hosts of web pages, with or without a port, that get the `traceparent` of a call. Model services and MCP ' +
+        'servers always get it.',
+    }),
+  },
+  { additionalProperties: false, default: {}, description: 'Traces, which the variables OTEL_* turn on.' },
 )
 
 export const PluginsSection = Type.Array(Type.String({ pattern: notBlank }), {

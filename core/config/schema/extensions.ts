@@ -1,5 +1,5 @@
 // The config sections whose keys depend on the loaded extensions: `channels`, `tools`, `providers`.
-import type { Channel, Preset, Provider, Toolset } from '../../plugin/plugin.ts'
+import type { Channel, Preset, Provider, Scheme, Toolset } from '../../plugin/plugin.ts'
 import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
 import { overridesOf } from './overrides.ts'
 import {
@@ -19,6 +19,7 @@ export interface ConfigurableExtensions {
   toolsets: ReadonlyMap<string, Toolset<never>>
   providers: ReadonlyMap<string, Provider<never>>
   presets: ReadonlyMap<string, Preset<never>>
+  schemes: ReadonlyMap<string, Scheme<never>>
 }
 
 /** The keys of the gateway that a channel and each of its accounts may set. */

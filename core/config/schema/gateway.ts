@@ -2,26 +2,31 @@
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { HttpTools } from './tool-policy.ts'
 
+/** The keys of a limit on failed attempts. */
+export const attemptLimit = (defaults: { maxAttempts: number; lockoutMs: number }) => ({
+  maxAttempts: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: defaults.maxAttempts,
+    description: 'Failed attempts that one address may make within the window.',
+  }),
+  windowMs: Type.Integer({
+    minimum: 1000,
+    maximum: 86_400_000,
+    default: 60_000,
+    description: 'Length of the window in milliseconds.',
+  }),
+  lockoutMs: Type.Integer({
+    minimum: 1000,
+    maximum: 86_400_000,
+    default: defaults.lockoutMs,
+    description: 'How long an address is locked out, in milliseconds.',
+  }),
+})
+
 const AuthRateLimit = Type.Object(
   {
-    maxAttempts: Type.Integer({
-      minimum: 1,
-      maximum: 10_000,
-      default: 10,
-      description: 'Failed attempts that one address may make within the window.',
-    }),
-    windowMs: Type.Integer({
-      minimum: 1000,
-      maximum: 86_400_000,
-      default: 60_000,
-      description: 'Length of the window in milliseconds.',
-    }),
-    lockoutMs: Type.Integer({
-      minimum: 1000,
-      maximum: 86_400_000,
-      default: 300_000,
-      description: 'How long an address is locked out, in milliseconds.',
-    }),
+    ...attemptLimit({ maxAttempts: 10, lockoutMs: 300_000 }),
     exemptLoopback: Type.Boolean({
       default: true,
       description: 'Whether programs on the same machine are never locked out.',

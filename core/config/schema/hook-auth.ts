@@ -1,31 +1,6 @@
-// The key `auth` of a mapping or preset: how senders of a webhook authenticate.
-import { notBlank, type Static, Type } from '../../typebox.ts'
-
-/** All schemes. `hooks/auth/service-signatures.ts` defines them. */
-export const hookSchemes = [
-  'token',
-  'hmac',
-  'standard-webhooks',
-  'svix',
-  'github',
-  'stripe',
-  'slack',
-  'sentry',
-  'linear',
-  'pagerduty',
-  'gitlab',
-  'jira',
-  'shopify',
-  'gitea',
-  'netlify',
-  'twilio',
-  'discord',
-  'telegram',
-  'meta',
-  'zoom',
-  'google-oidc',
-] as const
-export type HookScheme = (typeof hookSchemes)[number]
+// The key `auth` of a mapping or preset: how senders of a webhook authenticate. Each scheme adds its own keys.
+import type { Scheme } from '../../plugin/plugin.ts'
+import { notBlank, type Static, type TSchema, Type } from '../../typebox.ts'
 
 const Text = (description: string) => Type.Optional(Type.String({ pattern: notBlank, description }))
 const Secret = (description: string) => Type.String({ pattern: notBlank, secret: true, description })
@@ -54,55 +29,71 @@ const Handshake = Type.Object(
   },
 )
 
-export const HookAuth = Type.Object(
+const CommonAuth = Type.Object(
   {
-    scheme: Type.Enum([...hookSchemes], { description: 'How the sender authenticates.' }),
-    secret: Type.Optional(
-      Secret('The secret that the sender signs with or sends, or its public key (`discord`, `whpk_…`).'),
-    ),
+    scheme: Type.String({ pattern: notBlank, description: 'How the sender authenticates: the name of a scheme.' }),
+    secret: Type.Optional(Secret('The secret that the sender signs with or sends, or its public key.')),
     secrets: Type.Optional(
       Type.Array(Type.Union([Secret('A secret.'), DatedSecret]), {
         minItems: 1,
         description: 'Several valid secrets, for rotation.',
       }),
     ),
-    header: Text('For token and hmac: the header with the token or signature.'),
-    algorithm: Type.Optional(
-      Type.Enum(['sha256', 'sha1', 'sha512'], { description: 'For hmac: the hash. Default: sha256.' }),
-    ),
-    encoding: Type.Optional(
-      Type.Enum(['hex', 'base64'], { description: 'For hmac: the encoding of the signature. Default: hex.' }),
-    ),
-    prefix: Type.Optional(Type.String({ description: 'For hmac: the text before each signature, such as `sha256=`.' })),
-    separator: Text('For hmac: the text between several signatures in the header, such as `,`.'),
-    signed: Text(
-      'For hmac: what is signed, a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`. ' +
-        'Default: `{body}`.',
-    ),
-    timestampHeader: Text('For hmac: the header with the time of signing.'),
-    timestampPrefix: Text('For hmac: the text before the time, if it is in the header of the signature, such as `t=`.'),
-    timestampUnit: Type.Optional(
-      Type.Enum(['s', 'ms'], { description: 'For hmac: the unit of the timestamp. Default: s.' }),
-    ),
-    secretEncoding: Type.Optional(
-      Type.Enum(['utf8', 'hex', 'base64'], { description: 'For hmac: the encoding of the secret. Default: utf8.' }),
-    ),
     toleranceSeconds: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 86_400,
-        description: 'How far a timestamp may differ, in seconds. Default: 300, for linear 60.',
+        description: 'How far a signed timestamp may differ, in seconds. Default: that of the scheme, mostly 300.',
       }),
     ),
     url: Text(
-      'For twilio, and hmac with `{url}`: the complete URL that the sender calls. Default: below gateway.publicUrl.',
+      'If the signature covers the URL: the complete URL that the sender calls. Default: below gateway.publicUrl.',
     ),
-    verifyToken: Type.Optional(Secret('For meta: the token of the verification request.')),
     handshake: Type.Optional(Handshake),
-    audience: Text('For google-oidc: the required audience. Default: the URL of the hook below gateway.publicUrl.'),
-    email: Text('For google-oidc: the required service account.'),
-    keysUrl: Text("For google-oidc: the URL of the public keys. Default: Google's."),
   },
-  { additionalProperties: false, description: 'How the sender authenticates, instead of the hook token.' },
+  { description: 'How the sender authenticates, instead of the hook token.' },
 )
-export type HookAuth = Static<typeof HookAuth>
+export type HookAuth = Static<typeof CommonAuth> & { [key: string]: unknown }
+
+/** The key `auth` as far as it does not depend on the schemes. */
+export const HookAuth = Type.Unsafe<HookAuth>(CommonAuth)
+
+/** The keys that no scheme may declare. */
+export const commonAuthKeys = Object.keys(CommonAuth.properties)
+
+/** The key `auth` with the keys of all schemes. The rules check which of them the named scheme has. */
+export function hookAuthSchema(schemes: ReadonlyMap<string, Scheme<never>>) {
+  return Type.Unsafe<HookAuth>({
+    ...CommonAuth,
+    additionalProperties: false,
+    properties: { ...keysOfSchemes(schemes), ...CommonAuth.properties },
+  })
+}
+
+interface Described {
+  description?: string
+  default?: unknown
+  secret?: boolean
+}
+
+function keysOfSchemes(schemes: ReadonlyMap<string, Scheme<never>>): Record<string, TSchema> {
+  const byKey = new Map<string, { names: string[]; schemas: Described[] }>()
+  for (const [name, { config }] of schemes)
+    for (const [key, schema] of Object.entries((config as { properties?: object } | undefined)?.properties ?? {})) {
+      const found = byKey.get(key) ?? { names: [], schemas: [] }
+      byKey.set(key, { names: [...found.names, name], schemas: [...found.schemas, schema as Described] })
+    }
+  return Object.fromEntries(Array.from(byKey, ([key, { names, schemas }]) => [key, keySchema(names, schemas)]))
+}
+
+/** Schemes that share a key may declare it differently. The rules check it against the schema of the named scheme. */
+function keySchema(names: readonly string[], schemas: readonly Described[]): TSchema {
+  const [{ description = 'a setting of the scheme.', default: _default, ...type } = {}, ...others] = schemas
+  const text = `For ${names.join(' and ')}: ${description}`
+  const isSame = others.every(({ description: _other, default: _ignored, ...one }) => isEqual(one, type))
+  return Type.Optional(
+    Type.Unsafe({ ...(isSame ? type : { secret: schemas.some(({ secret }) => secret) }), description: text }),
+  )
+}
+
+const isEqual = (one: object, other: object): boolean => JSON.stringify(one) === JSON.stringify(other)

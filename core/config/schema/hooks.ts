@@ -1,36 +1,16 @@
 // The config section `hooks`: the webhook endpoints, their token, limits, mappings and presets.
-import type { Preset } from '../../plugin/plugin.ts'
+import type { Preset, Scheme } from '../../plugin/plugin.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
+import { attemptLimit } from './gateway.ts'
+import { hookAuthSchema } from './hook-auth.ts'
 import { overridesOf } from './overrides.ts'
 import { Mapping, type PresetConfig, PresetSection } from './mappings.ts'
 
-const HookRateLimit = Type.Object(
-  {
-    maxAttempts: Type.Integer({
-      minimum: 1,
-      maximum: 10_000,
-      default: 20,
-      description: 'Failed attempts that one address may make within the window.',
-    }),
-    windowMs: Type.Integer({
-      minimum: 1000,
-      maximum: 86_400_000,
-      default: 60_000,
-      description: 'Length of the window in milliseconds.',
-    }),
-    lockoutMs: Type.Integer({
-      minimum: 1000,
-      maximum: 86_400_000,
-      default: 60_000,
-      description: 'How long an address is locked out, in milliseconds.',
-    }),
-  },
-  {
-    additionalProperties: false,
-    default: {},
-    description: 'Locks out addresses that repeatedly send wrong hook tokens.',
-  },
-)
+const HookRateLimit = Type.Object(attemptLimit({ maxAttempts: 20, lockoutMs: 60_000 }), {
+  additionalProperties: false,
+  default: {},
+  description: 'Locks out addresses that repeatedly send wrong hook tokens.',
+})
 
 const OnFailure = Type.Object(
   {
@@ -118,21 +98,25 @@ export const HooksSection = Type.Object(
 
 export type HooksConfig = Static<typeof HooksSection>
 
-/** The section `hooks`, with a section for each preset. */
-export function hooksSection(presets: ReadonlyMap<string, Preset<never>>) {
+interface HookExtensions {
+  presets: ReadonlyMap<string, Preset<never>>
+  schemes: ReadonlyMap<string, Scheme<never>>
+}
+
+/** The section `hooks`, with a section for each preset, and with the keys of all schemes in each `auth`. */
+export function hooksSection({ presets, schemes }: HookExtensions) {
   const { properties, ...rest } = HooksSection
-  const sections = Array.from(presets, ([name, preset]) => [name, Type.Optional(presetSectionOf(preset))])
-  return Type.Unsafe<HooksConfig>({ ...rest, properties: { ...Object.fromEntries(sections), ...properties } })
+  const auth = hookAuthSchema(schemes)
+  const mappings = { ...properties.mappings, items: { ...Mapping, properties: { ...Mapping.properties, auth } } }
+  const sections = Array.from(presets, ([name, preset]) => [name, presetSectionOf(preset, overridesOf(auth))])
+  return Type.Unsafe<HooksConfig>({ ...rest, properties: { ...Object.fromEntries(sections), ...properties, mappings } })
 }
 
 /** The preset's own settings and the keys of a mapping. The rules check for missing settings. */
-function presetSectionOf({ config = Type.Object({}), description }: Preset<never>) {
+function presetSectionOf({ config = Type.Object({}), description }: Preset<never>, auth: object) {
   const { properties } = overridesOf(config as typeof PresetSection) as { properties?: object }
-  return Type.Unsafe<PresetConfig>({
-    ...PresetSection,
-    properties: { ...properties, ...PresetSection.properties },
-    description,
-  })
+  const section = { ...PresetSection, properties: { ...properties, ...PresetSection.properties, auth }, description }
+  return Type.Optional(Type.Unsafe<PresetConfig>(section))
 }
 
 /** The section of a preset; empty if there is none. */

@@ -1,7 +1,7 @@
 // The schema of the configuration: all keys with descriptions, defaults and secret marks.
 import { type Static, Type } from '../../typebox.ts'
 import { AgentsSection } from './agents.ts'
-import { LogSection, PluginsSection, SessionSection, StorageSection } from './basics.ts'
+import { LogSection, PluginsSection, SessionSection, StorageSection, TelemetrySection } from './basics.ts'
 import { GatewaySection } from './gateway.ts'
 import { hooksSection } from './hooks.ts'
 import { channelsSection, type ConfigurableExtensions, providersSection, toolsSection } from './extensions.ts'
@@ -22,7 +22,7 @@ export function createConfigSchema(extensions: ConfigurableExtensions, document:
   return Type.Object(
     {
       gateway: GatewaySection,
-      hooks: hooksSection(extensions.presets),
+      hooks: hooksSection(extensions),
       agents: AgentsSection,
       tools: toolsSection(extensions.toolsets),
       session: SessionSection,
@@ -31,6 +31,7 @@ export function createConfigSchema(extensions: ConfigurableExtensions, document:
       plugins: PluginsSection,
       storage: StorageSection,
       log: LogSection,
+      telemetry: TelemetrySection,
     },
     { additionalProperties: false },
   )

@@ -4,11 +4,13 @@ import type { OpeningStore } from '../../store/store.ts'
 import { count, type Counter, createHistogram, type Histogram, labels } from './counters.ts'
 import { createReloadMeter, type ReloadMeter } from './reload-meter.ts'
 import { createRunMeters, type RunMeters } from './run-meters.ts'
+import { createStepMeters, type StepMeters } from './step-meters.ts'
 
 export interface Meters {
   httpRequests: Counter
   webhookRequests: Counter
   runs: RunMeters
+  steps: StepMeters
   deliveries: Counter
   purged: Counter
   firings: Counter
@@ -26,6 +28,7 @@ export function createMeters(): Meters {
     httpRequests: new Map<string, number>(),
     webhookRequests: new Map<string, number>(),
     runs: createRunMeters(),
+    steps: createStepMeters(),
     deliveries: new Map<string, number>(),
     purged: new Map<string, number>(),
     firings: new Map<string, number>(),
@@ -49,6 +52,7 @@ const accepted = byStatus('accepted')
 const createHandlers = ({
   webhookRequests,
   runs,
+  steps,
   deliveries,
   purged,
   firings,
@@ -60,6 +64,16 @@ const createHandlers = ({
     if (command.request) count(webhookRequests, accepted)
     if (command.runs) runs.countAccepted(command.runs)
     if (command.firing) count(firings, '')
+  },
+  claimRuns: ({ result: claimed }) => claimed.forEach(steps.countStart),
+  recordSteps: ({ args: [, { steps: recorded }], result: isRecorded }) => {
+    if (isRecorded) steps.countSteps(recorded)
+  },
+  endRun: ({ args: [, { steps: last = [] }], result: isEnded }) => {
+    if (!isEnded) return
+    steps.countSteps(last)
+    const number = last.at(-1)?.number
+    if (number !== undefined) steps.stepsPerRun.observe(number)
   },
   recordRefusal: ({ args: [{ status }] }) => count(webhookRequests, byStatus(status)),
   endDelivery: ({ args: [, , { status }], result: isEnded }) => {

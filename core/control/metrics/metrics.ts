@@ -50,6 +50,23 @@ export function createMetrics({ meters, store, channels, jobs }: MetricsDeps): M
           meters.runs.failures,
         ),
         family('svc_gateway_model_tokens_total', 'counter Model tokens, by agent, model and type.', meters.runs.tokens),
+        family(
+          'svc_gateway_tool_calls_total',
+          'counter Tool calls of agents, by tool and outcome.',
+          meters.steps.toolCalls,
+        ),
+        histograms('svc_gateway_model_call_seconds', 'Duration of model calls, by model.', meters.steps.modelCalls),
+        histograms(
+          'svc_gateway_model_first_token_seconds',
+          'Time from a model call to the first part of its answer, by model.',
+          meters.steps.firstToken,
+        ),
+        histogram('svc_gateway_run_steps', 'Steps of a run.', meters.steps.stepsPerRun),
+        histogram(
+          'svc_gateway_run_queued_seconds',
+          'Time from accepting a run to its first attempt.',
+          meters.steps.queued,
+        ),
         family('svc_gateway_deliveries', 'gauge Unsent deliveries in the outbox, by status.', byStatus(deliveries)),
         family('svc_gateway_delivery_attempts_total', 'counter Delivery attempts, by result.', meters.deliveries),
         family('svc_gateway_channel_connected', 'gauge Whether a channel account is connected.', connected(channels())),

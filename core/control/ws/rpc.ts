@@ -46,7 +46,7 @@ export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
 
   const call = async (request: unknown): Promise<RpcResponse | undefined> => {
     const parsed = readRequest(request)
-    if ('problem' in parsed) return fail(parsed.id, invalidRequest(parsed.problem), { code: codes.invalidRequest })
+    if ('problem' in parsed) return reject(parsed.id, parsed.problem)
     const { id, method: name, params } = parsed
     const found = find(name)
     activeCalls += 1
@@ -74,12 +74,12 @@ export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
     return { jsonrpc: '2.0', id, error: { code: code ?? codeOf(error.code), message: error.publicMessage, data } }
   }
 
+  const reject = (id: Id, problem: string): RpcResponse =>
+    fail(id, new GatewayError('invalid_request', problem), { code: codes.invalidRequest })
+
   const callAll = async (batch: readonly unknown[]): Promise<RpcResponse | RpcResponse[] | undefined> => {
-    if (batch.length === 0) return fail(null, invalidRequest('The batch is empty.'), { code: codes.invalidRequest })
-    if (batch.length > maxCalls)
-      return fail(null, invalidRequest(`The batch contains more than ${maxCalls} calls.`), {
-        code: codes.invalidRequest,
-      })
+    if (batch.length === 0) return reject(null, 'The batch is empty.')
+    if (batch.length > maxCalls) return reject(null, `The batch contains more than ${maxCalls} calls.`)
     const responses = (await Promise.all(batch.map(call))).filter((response) => response !== undefined)
     return responses.length > 0 ? responses : undefined
   }
@@ -107,8 +107,6 @@ function codeOf(code: ErrorCode): number {
   if (code === 'invalid_request' || code === 'invalid_arguments') return codes.invalidParams
   return code === 'internal_error' ? codes.internalError : codes.other
 }
-
-const invalidRequest = (sentence: string) => new GatewayError('invalid_request', sentence)
 
 function parse(message: Buffer): object | GatewayError {
   try {

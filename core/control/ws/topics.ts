@@ -1,6 +1,7 @@
 // The topics of the WebSocket. Each change is serialized once, however many clients are subscribed.
 import { viewRun } from '../../runs/run-view.ts'
 import { createFeed, type Feed } from '../../store/commits/commits.ts'
+import { viewStep } from '../../runs/step-view.ts'
 import type { StoreChanges } from '../../store/commits/changes.ts'
 import type { StoredEvent } from '../../store/store.ts'
 import { viewRequest } from '../requests.ts'
@@ -21,6 +22,7 @@ export function createTopics(changes: StoreChanges, log: Feed<LogRecord>): Topic
     ['request', createTopic('request', changes.requests, viewRequest)],
     ['event', createTopic('event', changes.events, viewEvent)],
     ['run', createTopic('run', changes.runs, ({ run, deliveries }) => viewRun(run, deliveries))],
+    ['step', createTopic('step', changes.steps, ({ step, ...run }) => ({ ...run, ...viewStep(step) }))],
     ['outbox', createTopic('outbox', changes.outbox, viewDelivery)],
     ['log', createTopic('log', log, (line) => line)],
   ])

@@ -114,7 +114,7 @@ export function createLink(deps: LinkDeps, account: Account): Link {
       return supervisor.opened
     },
     health: () => ({ ...fields, ...health() }),
-    open: supervisor.open,
+    open: () => void supervisor.open(),
     standBy: () => supervisor.standBy('Another gateway on the same store is connected.'),
     async whileDisconnected(work) {
       const before = health()

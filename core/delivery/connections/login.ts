@@ -1,4 +1,6 @@
 // Links accounts of channels where a person confirms it in an app, and unlinks them. What is shown is never logged.
+import { setTimeout as delay } from 'node:timers/promises'
+import { untilAborted } from '../../deadline.ts'
 import { describeThrown } from '../../errors.ts'
 import { InputError, type Log, type LoginContext, type LoginStep } from '../../plugin/plugin.ts'
 import type { Connections } from './connections.ts'
@@ -113,7 +115,7 @@ export function createLogins({ connections, redact, hide, log }: LoginsDeps): Lo
       const { link, key, login: last } = find(target)
       const login = last?.state === 'waiting' ? last : begin(link)
       logins.set(key, login)
-      await withTimeout(login.first, firstStepMs)
+      await Promise.race([login.first, delay(firstStepMs, undefined, { ref: false })])
       return view(link, login)
     },
     status: (target) => {
@@ -129,7 +131,7 @@ export function createLogins({ connections, redact, hide, log }: LoginsDeps): Lo
       if (!channel.logout) throw new InputError(`The channel "${channel.name}" cannot be unlinked here; use its app.`)
       const context = link.loginContext()
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(logoutMs)])
-      await untilAborted(signal, channel.logout(link.account.settings, { ...context, signal }))
+      await untilAborted(channel.logout(link.account.settings, { ...context, signal }), signal)
       log.info({ channel: channel.name, accountId: link.accountId }, 'logged out')
       await link.reconnect()
     },
@@ -149,7 +151,7 @@ async function followSteps(link: Link, context: LoginContext, onStep: (step: Log
   if (!steps) return
   try {
     for (;;) {
-      const next = await untilAborted(context.signal, steps.next())
+      const next = await untilAborted(steps.next(), context.signal)
       if (next.done === true) return
       if (!isStep(next.value)) throw new TypeError('login must yield { qr } or { code }, each a string')
       onStep(next.value)
@@ -172,25 +174,6 @@ const isStep = (step: unknown): step is LoginStep =>
   ['qr', 'code'].some((key) => typeof (step as Record<string, unknown> | null)?.[key] === 'string')
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-async function untilAborted<Result>(signal: AbortSignal, work: Result | PromiseLike<Result>): Promise<Result> {
-  const aborted = Promise.withResolvers<never>()
-  const onAbort = (): void => aborted.reject(signal.reason)
-  if (signal.aborted) onAbort()
-  signal.addEventListener('abort', onAbort)
-  try {
-    return await Promise.race([work, aborted.promise])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
-}
-
-async function withTimeout(work: Promise<unknown>, ms: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms).unref()
-  await Promise.race([work, promise])
-  clearTimeout(timer)
-}
 
 const linkedStates: ReadonlySet<ConnectionState['state']> = new Set(['connected', 'connecting', 'failing'])
 

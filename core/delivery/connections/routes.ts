@@ -1,6 +1,8 @@
 // GET and POST /channels/<name>[/<account>]: requests of messaging platforms, which the channel verifies itself.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { withDeadline } from '../../deadline.ts'
 import { describeThrown, GatewayError } from '../../errors.ts'
+import { recordFailure } from '../../http/auth.ts'
 import { readBody } from '../../http/body.ts'
 import { failures } from '../../http/failure.ts'
 import { type RouteInfo, setRouteGroup } from '../../http/route-list.ts'
@@ -100,20 +102,18 @@ async function answer(request: FastifyRequest, reply: FastifyReply, deps: Channe
 
 /** Rejects if the channel takes too long, or if its response is not one. */
 async function callHandle(handle: Handle, request: FastifyRequest): Promise<PlatformResponse> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
   const wait = new AbortController()
-  const timers = [
-    setTimeout(() => wait.abort(new Error(`nothing was stored within ${storeMs / 1000} seconds`)), storeMs),
-    setTimeout(() => reject(new Error(`handle took longer than ${handleMs / 1000} seconds`)), handleMs),
-  ]
+  const notStored = () => wait.abort(new Error(`nothing was stored within ${storeMs / 1000} seconds`))
+  const timer = setTimeout(notStored, storeMs)
+  const limit = { ms: handleMs, reason: () => new Error(`handle took longer than ${handleMs / 1000} seconds`) }
   try {
-    const handling = handle(readPlatformRequest(request, wait.signal))
-    const response = (await Promise.race([handling, late])) as PlatformResponse | undefined
+    const handling = withDeadline(limit, () => handle(readPlatformRequest(request, wait.signal)))
+    const response = (await handling) as PlatformResponse | undefined
     const status: unknown = response?.status
     if (response && Number.isInteger(status) && response.status >= 200 && response.status <= 599) return response
     throw new TypeError('handle must return { status, body? } with a status from 200 to 599')
   } finally {
-    timers.forEach(clearTimeout)
+    clearTimeout(timer)
   }
 }
 
@@ -134,13 +134,8 @@ function readPlatformRequest({ raw, query, rawBody }: FastifyRequest, signal: Ab
  * locked out, and clears the count. A handshake, or an answer such as that to a wrong body, proves nothing.
  */
 function judge({ client: { key }, method }: FastifyRequest, status: number, throttle: Throttle): void {
-  if (status !== 401 && status !== 403) {
-    if (method === 'POST' && status < 300 && !throttle.isEmpty()) throttle.clear(key)
-    return
-  }
-  const seconds = throttle.lockoutSeconds(key)
-  if (seconds > 0) throw new GatewayError('rate_limited', undefined, { retryAfter: seconds })
-  throttle.recordFailure(key)
+  if (status === 401 || status === 403) recordFailure(throttle, key)
+  else if (method === 'POST' && status < 300) throttle.clear(key)
 }
 
 function send(reply: FastifyReply, { status, body }: PlatformResponse): FastifyReply {

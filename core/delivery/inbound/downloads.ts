@@ -1,4 +1,5 @@
 // Downloads the files of messages: up to a size and a time, and only a few at once in the whole process.
+import { withDeadline } from '../../deadline.ts'
 import type { Attachment } from '../../plugin/plugin.ts'
 import { readBytes } from '../../kit/read-bytes.ts'
 
@@ -19,31 +20,21 @@ export const maxAttachmentBytes = 20 * 1024 * 1024
 
 export function createDownloads({ limitMs = 60_000, maxAtOnce = 4 }: DownloadsOptions = {}): Downloads {
   const slots = createSlots(maxAtOnce)
+  const limit = { ms: limitMs, reason: () => new Error(`The download did not end within ${limitMs} ms.`) }
   return {
     async download(read) {
-      await within(limitMs, slots.take)
+      const ended = new AbortController()
+      await withDeadline(limit, slots.take)
       try {
-        return await within(limitMs, async (signal) => await readBytes(await read(signal), maxAttachmentBytes, signal))
+        return await withDeadline(limit, async (late) => {
+          const signal = AbortSignal.any([late, ended.signal])
+          return await readBytes(await read(signal), maxAttachmentBytes, signal)
+        })
       } finally {
+        ended.abort()
         slots.release()
       }
     },
-  }
-}
-
-/** Ends at the time limit even if the channel ignores the signal. The signal also aborts when the work has ended. */
-async function within<Result>(limitMs: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-  const stop = new AbortController()
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    reject(new Error(`The download did not end within ${limitMs} ms.`))
-    stop.abort()
-  }, limitMs).unref()
-  try {
-    return await Promise.race([work(stop.signal), late])
-  } finally {
-    clearTimeout(timer)
-    stop.abort()
   }
 }
 

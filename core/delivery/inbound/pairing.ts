@@ -2,13 +2,8 @@
 import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { InboundMessage, Json, Log } from '../../plugin/plugin.ts'
-import type { AcceptCommand, AcceptResult, NewDelivery, Store } from '../../store/store.ts'
-
-/** An account of a channel. */
-export interface AccountRef {
-  channel: string
-  accountId: string
-}
+import { createSerialQueue } from '../../serial-queue.ts'
+import type { AcceptCommand, AcceptResult, AccountRef, NewDelivery, Store } from '../../store/store.ts'
 
 interface Sender {
   sender: string
@@ -72,7 +67,8 @@ const maxPending = 3
 const longestName = 200
 
 export function createPairing({ store, accept, onDeliveries, createId, hide, log }: PairingDeps): Pairing {
-  const inTurn = createQueue()
+  // One change after the other, so that none is lost.
+  const changes = createSerialQueue()
 
   const read = async (account: AccountRef): Promise<Pairings> => {
     const { pending = [], approved = [] } = ((await store.getState(owner, keyOf(account))) ?? {}) as Partial<Pairings>
@@ -119,11 +115,11 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
       const { approved } = await read(account)
       return senders.some((id) => approved.some(({ sender }) => isSame(sender, id)))
     },
-    request: (account, message) => inTurn(() => request(account, message)),
+    request: (account, message) => changes.add(() => request(account, message)),
     list: async (accounts) =>
       (await Promise.all(accounts.map(async (account) => listItems(account, await read(account))))).flat(),
     approve: (accounts, typed) =>
-      inTurn(async () => {
+      changes.add(async () => {
         const code = typed.trim().toUpperCase()
         for (const account of accounts) {
           const approved = await approve(account, code)
@@ -132,7 +128,7 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
         throw new GatewayError('pairing_not_found')
       }),
     revoke: (account, sender) =>
-      inTurn(async () => {
+      changes.add(async () => {
         const { pending, approved } = await read(account)
         const others = approved.filter((one) => !isSame(one.sender, sender))
         if (others.length === approved.length) throw new GatewayError('pairing_not_found')
@@ -167,13 +163,3 @@ const describeCode = (code: string): string =>
   `I do not know you. Ask the operator to approve code ${code} within one hour.`
 
 const approvedText = 'The operator has approved you. Write your message again, please.'
-
-/** Runs changes one after another, so that none is lost. */
-function createQueue() {
-  let last: Promise<unknown> = Promise.resolve()
-  return <Result>(work: () => Promise<Result>): Promise<Result> => {
-    const result = last.then(work)
-    last = result.catch(() => undefined)
-    return result
-  }
-}

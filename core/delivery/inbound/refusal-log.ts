@@ -3,7 +3,7 @@ import type { ChannelConfig } from '../../config/schema/schema.ts'
 import type { InboundMessage, Log } from '../../plugin/plugin.ts'
 import { dotted } from '../../typebox.ts'
 import type { Refusal } from './admission.ts'
-import type { AccountRef } from './pairing.ts'
+import type { AccountRef } from '../../store/store.ts'
 
 interface Refused {
   refusal: Refusal

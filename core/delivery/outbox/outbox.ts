@@ -40,6 +40,8 @@ interface OutboxDeps {
   /** Called when such an event is stored. */
   onEvent(event: NewEvent): void
   readFile: ReadFile
+  /** Called when the end of an attempt is stored. */
+  onAttempt?: ((delivery: StoredDelivery, end: DeliveryEnd, startedAt: number) => Promise<void>) | undefined
   limits?: OutboxLimits
   /** The other gateways on the same store, if it is shared. */
   replicas?: Replicas | undefined
@@ -109,11 +111,17 @@ export function createOutbox({
   const patience = { everyMs: limits.firstBackoffMs, isGivenUp: () => isClosing }
 
   const attempt = async (delivery: StoredDelivery): Promise<void> => {
+    const { reason, uncertain } = delivery
     const pausedUntil = pacing.pausedUntil(delivery)
-    const end: DeliveryEnd =
-      pausedUntil === undefined
-        ? await send(delivery)
-        : { status: 'retry', reason: delivery.reason ?? paused, nextAt: pausedUntil, uncertain: delivery.uncertain }
+    if (pausedUntil !== undefined)
+      return await storeEnd(delivery, { status: 'retry', reason: reason ?? paused, nextAt: pausedUntil, uncertain })
+    const startedAt = Date.now()
+    const end = await send(delivery)
+    await storeEnd(delivery, end)
+    await deps.onAttempt?.(delivery, end, startedAt)
+  }
+
+  const storeEnd = async (delivery: StoredDelivery, end: DeliveryEnd): Promise<void> => {
     const { id, fencingToken } = delivery
     if (end.status === 'sent' || end.status === 'retry')
       return void (await retryUntilStored(() => store.endDelivery(id, fencingToken, end, Date.now()), patience))

@@ -1,5 +1,6 @@
 // Sends one chunk or the file of a delivery. If the response was lost, it is sent again only if that cannot duplicate
 // it.
+import { withDeadline } from '../../deadline.ts'
 import { isInputError } from '../../plugin/errors.ts'
 import { describeThrown } from '../../errors.ts'
 import type { Channel, Connection, Log, OutboundMessage, SendResult } from '../../plugin/plugin.ts'
@@ -34,7 +35,7 @@ export async function sendChunk(chunk: Chunk, timeoutMs: number): Promise<ChunkE
     if (fate !== 'absent' && fate !== 'repeatable') return endOf(fate, chunk.delivery.reason ?? lost)
   }
   const result = await send(chunk, timeoutMs)
-  if (result === late) return endOfLate(await lookUp(chunk, timeoutMs))
+  if (result === 'late') return endOfLate(await lookUp(chunk, timeoutMs))
   return result.outcome === 'unknown' ? endOf(await lookUp(chunk, timeoutMs), result.detail) : result
 }
 
@@ -62,10 +63,9 @@ async function lookUp({ channel, connection, delivery, key, log }: Chunk, timeou
   if (idempotency === 'native') return 'repeatable'
   if (idempotency === 'none' || !connection.reconcile) return 'unknown'
   const { to, threadId } = delivery
-  const ask = async (): Promise<unknown> => await connection.reconcile?.(key, to, threadId ?? undefined)
+  const ask = async () => await connection.reconcile?.(key, to, threadId ?? undefined)
   try {
-    const answer = await withTimeout(ask(), timeoutMs)
-    if (answer === late) return 'unasked'
+    const answer = await withDeadline({ ms: timeoutMs, reason: late }, ask)
     if (answer === 'sent' || answer === 'absent' || answer === 'unknown') return answer
     log.error({ returned: typeof answer }, "reconcile must return 'sent', 'absent' or 'unknown'")
     return 'unknown'
@@ -75,7 +75,7 @@ async function lookUp({ channel, connection, delivery, key, log }: Chunk, timeou
   }
 }
 
-async function send(chunk: Chunk, timeoutMs: number): Promise<SendResult | typeof late> {
+async function send(chunk: Chunk, timeoutMs: number): Promise<SendResult | 'late'> {
   const { connection, delivery, key, text, ranges, log } = chunk
   const { to, threadId, route } = delivery
   const file = await readFile(chunk)
@@ -84,9 +84,9 @@ async function send(chunk: Chunk, timeoutMs: number): Promise<SendResult | typeo
   const message = { key, to, ...styled, ...(threadId !== null && { threadId }), ...(route !== null && { route }) }
   const attempt = async (): Promise<unknown> => await connection.send({ ...message, ...(file && { file }) })
   try {
-    const answer = await withTimeout(attempt(), timeoutMs)
-    return answer === late ? late : readSendResult(answer, log)
+    return readSendResult(await withDeadline({ ms: timeoutMs, reason: late }, attempt), log)
   } catch (error) {
+    if (error instanceof LateError) return 'late'
     log.error(describeThrown(error), 'the channel failed while sending')
     // If a plugin throws, it is unknown what the platform did.
     return { outcome: 'unknown', detail: 'The channel failed while sending.' }
@@ -104,19 +104,11 @@ async function readFile({ readFile: read }: Chunk): Promise<OutboundMessage['fil
   }
 }
 
-const late = Symbol('late')
-
-async function withTimeout<Value>(work: Promise<Value>, timeoutMs: number): Promise<Value | typeof late> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<typeof late>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, late)
-  })
-  try {
-    return await Promise.race([work, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
+class LateError extends Error {
+  override readonly name = 'LateError'
 }
+
+const late = (): LateError => new LateError('the channel did not answer in time')
 
 // ── Keys ────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,28 +1,42 @@
 // The secrets of one mapping: several may be valid at once, each until its `notAfter`.
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 
-export interface SecretRotation<Key> {
-  size: number
-  /** Returns the first valid key that matches; `index` is the position of its secret in the configuration. */
-  find(now: number, matches: (key: Key) => boolean): { key: Key; index: number } | undefined
+export interface ConfiguredSecret {
+  secret: string
+  notAfter?: string
 }
 
 /** The secrets in the order of the configuration. A secret without `notAfter` does not expire. */
-export function secretsOf({ secret, secrets = [] }: HookAuth): { secret: string; notAfter?: string }[] {
-  return (secret === undefined ? secrets : [secret]).map((one) => (typeof one === 'string' ? { secret: one } : one))
-}
+export const secretsOf = ({ secret, secrets = [] }: HookAuth): ConfiguredSecret[] =>
+  (secret === undefined ? secrets : [secret]).map((one) => (typeof one === 'string' ? { secret: one } : one))
 
-/** `make` creates the key of a secret, or returns undefined for a secret of another kind. */
+/** The secrets with their keys. `make` returns undefined for a secret of another kind. */
 export function createSecretRotation<Key>(
   auth: HookAuth,
   make: (secret: string) => Key | undefined,
 ): SecretRotation<Key> {
-  const keys = secretsOf(auth).flatMap(({ secret, notAfter }, index) => {
+  const entries = secretsOf(auth).flatMap(({ secret, notAfter }, index) => {
     const key = make(secret)
-    return key === undefined ? [] : [{ key, index, notAfter: notAfter === undefined ? Infinity : Date.parse(notAfter) }]
+    const until = notAfter === undefined ? Infinity : Date.parse(notAfter)
+    return key === undefined ? [] : [{ key, secret, index, until }]
   })
   return {
-    size: keys.length,
-    find: (now, matches) => keys.find(({ key, notAfter }) => now <= notAfter && matches(key)),
+    size: entries.length,
+    find: (now, matches) => entries.find(({ key, until }) => now <= until && matches(key)),
+    valid: (now) => entries.filter(({ until }) => now <= until),
   }
+}
+
+interface Entry<Key> {
+  key: Key
+  secret: string
+  /** The position of the secret in the configuration. */
+  index: number
+}
+
+export interface SecretRotation<Key> {
+  size: number
+  /** Returns the first valid key that matches. */
+  find(now: number, matches: (key: Key) => boolean): Entry<Key> | undefined
+  valid(now: number): readonly Entry<Key>[]
 }

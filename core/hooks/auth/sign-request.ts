@@ -1,38 +1,60 @@
 // Signs a request as its sender would, to try a hook with the configured secret. Public keys cannot sign.
-import { hash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
-import { InputError } from '../../plugin/errors.ts'
-import { configuredSigning } from './verify-signature.ts'
-import { type Signing, signings, tokenHeaders } from './service-signatures.ts'
+import { type FullSignature, type Schemes, settingsOfScheme, signaturesOf } from '../../config/schemes.ts'
+import { InputError, isInputError } from '../../plugin/errors.ts'
+import type { OutgoingRequest, Scheme, TokenHeader } from '../../plugin/plugin.ts'
+import { firstLineOf } from '../../errors.ts'
 import { secretsOf } from './secret-rotation.ts'
-import { compileSignedContent } from './signed-content.ts'
-import { createSigningKey, type SigningKey } from './signing-key.ts'
+import { compileSignedContent, signedUrl } from './signed-content.ts'
+import { createSigningKey } from './signing-key.ts'
 
-export interface OutgoingRequest {
-  /** The address that is called. */
-  url: string
-  /** By name in lower case. */
-  headers: Readonly<Record<string, string>>
-  body: Buffer
+interface SignDeps {
+  schemes: Schemes
+  /** Milliseconds since 1970. */
+  now: number
 }
 
-/** `now`: milliseconds since 1970. @throws {InputError} if the secret or the request cannot be used. */
-export function signRequest(auth: HookAuth, request: OutgoingRequest, now: number): OutgoingRequest {
-  const { scheme } = auth
-  const secrets = secretsOf(auth).filter(({ notAfter }) => notAfter === undefined || now <= Date.parse(notAfter))
-  const [first] = secrets
-  if (scheme === 'google-oidc') throw new InputError('Only Google can sign for the scheme google-oidc.')
-  if (!first) throw new InputError(`The scheme ${scheme} needs a secret, and none is configured that is still valid.`)
-  if (scheme in tokenHeaders)
-    return withHeaders(request, tokenHeader(auth.header?.toLowerCase() ?? tokenHeaders[scheme], first.secret))
-  const described = scheme === 'hmac' ? [configuredSigning(auth)] : (signings[scheme] ?? [])
-  for (const { secret } of secrets) {
-    for (const signing of described) {
-      const key = signing.algorithm === 'ed25519' ? undefined : createSigningKey(signing, secret)
-      if (key) return sign(prepare(signing, { auth, request, now }), { signing, key, auth, now })
+/** @throws {InputError} if the secret or the request cannot be used, or if the scheme fails. */
+export function signRequest(auth: HookAuth, request: OutgoingRequest, { schemes, now }: SignDeps): OutgoingRequest {
+  const scheme = schemes.get(auth.scheme)
+  if (!scheme) throw new InputError(`The scheme ${auth.scheme} is unknown.`)
+  try {
+    return signAs(scheme, request, { auth, now })
+  } catch (error) {
+    throw isInputError(error) ? error : new InputError(`The scheme ${scheme.name} failed (${firstLineOf(error)}).`)
+  }
+}
+
+interface Signing {
+  auth: HookAuth
+  now: number
+}
+
+function signAs(scheme: Scheme<never>, request: OutgoingRequest, { auth, now }: Signing): OutgoingRequest {
+  const secrets = secretsOf(auth)
+    .filter(({ notAfter }) => notAfter === undefined || now <= Date.parse(notAfter))
+    .map(({ secret }) => secret)
+  const [first = ''] = secrets
+  if (first === '' && scheme.secret !== false)
+    throw new InputError(`The scheme ${scheme.name} needs a secret, and none is configured that is still valid.`)
+  const settings = settingsOfScheme(scheme, auth)
+  if (scheme.sign) {
+    const context = { secret: first, settings, now, signedUrl: (called: string) => signedUrl(auth.url, called) }
+    const { headers = {}, ...changes } = scheme.sign(request, context)
+    return withHeaders({ ...request, ...changes }, headers)
+  }
+  const tokens = typeof scheme.tokens === 'function' ? scheme.tokens(settings) : scheme.tokens
+  if (tokens) return withHeaders(request, tokenHeader(tokens, first))
+  const signatures = signaturesOf(scheme, settings)
+  if (signatures.length === 0) throw new InputError(`Only its service can sign for the scheme ${scheme.name}.`)
+  for (const secret of secrets) {
+    for (const signature of signatures) {
+      const sign = createSigningKey(secret, signature, signatures)?.sign
+      if (sign) return signBySignature(prepare(signature, { request, now }), { signature, sign, auth, now })
     }
   }
-  throw new InputError(`The secret of the scheme ${scheme} is a public key, which cannot sign.`)
+  throw new InputError(`The secret of the scheme ${scheme.name} is a public key, which cannot sign.`)
 }
 
 const withHeaders = (request: OutgoingRequest, headers: Readonly<Record<string, string>>): OutgoingRequest => ({
@@ -40,39 +62,35 @@ const withHeaders = (request: OutgoingRequest, headers: Readonly<Record<string, 
   headers: { ...request.headers, ...headers },
 })
 
-const tokenHeader = (header: string | undefined, secret: string): Record<string, string> =>
-  header === undefined ? { authorization: `Bearer ${secret}` } : { [header]: secret }
-
-interface Unsigned {
-  auth: HookAuth
-  request: OutgoingRequest
-  now: number
+function tokenHeader([token]: readonly TokenHeader[], secret: string): Record<string, string> {
+  if (!token) return {}
+  return { [token.header]: token.word === undefined ? secret : `${token.word} ${secret}` }
 }
 
-const timestampOf = ({ timestamp }: Signing, now: number): string =>
-  String(Math.floor(now / (timestamp?.unitMs ?? 1000)))
+// ── Signatures ───────────────────────────────────────────────────────────────────────────
 
-/** Adds what is signed besides the body: the time, the id, and what single services put elsewhere. */
-function prepare(signing: Signing, { auth, request, now }: Unsigned): OutgoingRequest {
-  const { timestamp, id } = signing
-  const source = timestamp?.source
-  const withTime =
-    source && 'field' in source ? { ...request, body: setField(request.body, source.field, now) } : request
-  const prepared = withHeaders(withTime, {
-    ...(source && 'header' in source && { [source.header]: timestampOf(signing, now) }),
+const timestampOf = ({ timestamp }: FullSignature, now: number): string =>
+  String(timestamp?.unit === 'ms' ? now : Math.floor(now / 1000))
+
+/** Adds what is signed besides the body: the time and the id. */
+function prepare(
+  { timestamp, id, ...rest }: FullSignature,
+  { request, now }: { request: OutgoingRequest; now: number },
+): OutgoingRequest {
+  const time = timestampOf({ timestamp, ...rest }, now)
+  const timed =
+    timestamp && 'field' in timestamp ? { ...request, body: setField(request.body, timestamp.field, time) } : request
+  return withHeaders(timed, {
+    ...(timestamp && 'header' in timestamp && { [timestamp.header]: time }),
     ...(id !== undefined && { [id]: request.headers[id] ?? `msg_${randomUUID()}` }),
   })
-  if (auth.scheme === 'netlify') return withHeaders(prepared, { [signing.header]: `${netlifyToken(prepared.body)}.` })
-  const isForm = prepared.headers['content-type']?.startsWith('application/x-www-form-urlencoded')
-  return auth.scheme === 'twilio' && !isForm ? { ...prepared, url: withBodyHash(prepared) } : prepared
 }
 
-/** Linear signs the time in milliseconds as a field of the body. */
-function setField(body: Buffer, field: string, now: number): Buffer {
+function setField(body: Buffer, field: string, time: string): Buffer {
   const payload: unknown = parse(body)
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload))
     throw new InputError(`The payload must be a JSON object, because its field ${field} is signed.`)
-  return Buffer.from(JSON.stringify({ ...payload, [field]: now }))
+  return Buffer.from(JSON.stringify({ ...payload, [field]: Number(time) }))
 }
 
 function parse(body: Buffer): unknown {
@@ -83,40 +101,22 @@ function parse(body: Buffer): unknown {
   }
 }
 
-const encodeJson = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
-
-const netlifyToken = (body: Buffer): string =>
-  [encodeJson({ alg: 'HS256', typ: 'JWT' }), encodeJson({ iss: 'netlify', sha256: hash('sha256', body) })].join('.')
-
-/** Twilio signs the hash of a JSON body in the query. */
-function withBodyHash({ url, body }: OutgoingRequest): string {
-  const address = new URL(url)
-  address.searchParams.set('bodySHA256', hash('sha256', body))
-  return address.href
+interface SignBySignature extends Signing {
+  signature: FullSignature
+  sign(content: Buffer): string
 }
 
-interface SignWith extends Pick<Unsigned, 'auth' | 'now'> {
-  signing: Signing
-  key: SigningKey
-}
-
-function sign(request: OutgoingRequest, { signing, key, auth, now }: SignWith): OutgoingRequest {
-  const { header, prefix, separator = ',', signed, timestamp } = signing
-  const time = timestampOf(signing, now)
-  const { body: rawBody } = request
-  const url = (): string => signedUrl(request.url, auth.url)
+function signBySignature(request: OutgoingRequest, { signature, sign, auth, now }: SignBySignature): OutgoingRequest {
+  const { header, prefix, separator = ',', signed, timestamp } = signature
+  const time = timestampOf(signature, now)
+  const url = (): string => signedUrl(auth.url, request.url)
   const readHeader = (name: string): string | undefined => request.headers[name]
-  const content = compileSignedContent(signed)({ header: readHeader, rawBody, method: 'POST', url, now }, time)
+  const signedRequest = { header: readHeader, rawBody: request.body, method: 'POST', url, now }
+  const content = compileSignedContent(signed, (work) => work())(signedRequest, time)
   if (content === undefined) throw new InputError(`${describeSigned(signed)}; give it with --header.`)
-  const signature = prefix + key.sign(content)
-  const inHeader = timestamp && 'prefix' in timestamp.source ? [timestamp.source.prefix + time] : []
-  const started = auth.scheme === 'netlify' ? request.headers[header] : ''
-  return withHeaders(request, { [header]: started + [...inHeader, signature].join(separator) })
+  const inHeader = timestamp && 'prefix' in timestamp ? [timestamp.prefix + time] : []
+  return withHeaders(request, { [header]: [...inHeader, prefix + sign(content)].join(separator) })
 }
 
-const describeSigned = (signed: Signing['signed']): string =>
+const describeSigned = (signed: FullSignature['signed']): string =>
   `A header is missing that is signed${typeof signed === 'string' ? ` (${signed})` : ''}`
-
-/** The verifier compares with the configured address, and takes only the query from the call. */
-const signedUrl = (called: string, configured: string | undefined): string =>
-  configured === undefined ? called : configured.replace(/\?.*/s, '') + new URL(called).search

@@ -1,16 +1,26 @@
 // Builds the signed content of a request from a text with placeholders for the body, the timestamp and headers.
-import type { TimestampSource } from './service-signatures.ts'
-import type { SignedRequest } from './verifier.ts'
+import type { Signature, SignedRequest, TimestampSource } from '../../plugin/plugin.ts'
+import type { SchemeRunner } from './run-scheme.ts'
 
 /** Returns undefined when a part of the signed content is missing. */
 type SignedContent = (request: SignedRequest, timestamp: string | undefined) => Buffer | undefined
 
 type Part = (request: SignedRequest, timestamp: string | undefined) => string | Buffer | undefined
 
-/** Compiles a text such as `v0:{timestamp}:{body}`. */
-export function compileSignedContent(signed: string | Part): SignedContent {
+/** Compiles a text such as `v0:{timestamp}:{body}`. A function belongs to the scheme, so `run` runs it. */
+export function compileSignedContent(
+  signed: NonNullable<Signature['signed']>,
+  run: SchemeRunner['run'],
+): SignedContent {
   if (signed === '{body}') return ({ rawBody }) => rawBody
-  const parts = typeof signed === 'string' ? signed.split(/(\{[^{}]+\})/).map(partOf) : [signed]
+  if (typeof signed === 'function') {
+    return (request) =>
+      run(() => {
+        const text = signed(request)
+        return text === undefined ? undefined : Buffer.from(text)
+      })
+  }
+  const parts = signed.split(/(\{[^{}]+\})/).map(partOf)
   return (request, timestamp) => {
     const pieces = parts.map((part) => part(request, timestamp))
     return pieces.includes(undefined) ? undefined : Buffer.concat(pieces.map((piece) => Buffer.from(piece as string)))
@@ -33,6 +43,12 @@ function partOf(text: string): Part {
       return () => text
   }
 }
+
+/** The configured URL with the query of the call: a service may put the hash of the body there. */
+export const signedUrl = (configured: string | undefined, called: string): string =>
+  configured === undefined || !called.includes('?')
+    ? (configured ?? called)
+    : configured.replace(/\?.*/s, '') + called.slice(called.indexOf('?'))
 
 /** Returns the timestamp as written, because that text was signed; undefined unless it consists of digits. */
 export function readTimestamp(

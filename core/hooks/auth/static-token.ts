@@ -1,17 +1,37 @@
 // Verifies senders that show a secret instead of signing with it.
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
-import { createMatcher, headerValue, hookToken } from '../../http/auth.ts'
+import { headerValue, type ReadHeader } from '../../http/auth.ts'
+import { createMatcher } from '../../kit/matcher.ts'
+import type { SignedRequest, TokenHeader, Verdict } from '../../plugin/plugin.ts'
 import { createSecretRotation } from './secret-rotation.ts'
-import { rejected, type SignedRequest, type Verdict } from './verifier.ts'
+import { rejected } from './verifier.ts'
 
-/** A service with its own header sends its secret there only; the scheme `token` also accepts the usual headers. */
-export function createTokenCheck(auth: HookAuth, headerName: string | undefined): (request: SignedRequest) => Verdict {
+export function createTokenCheck(auth: HookAuth, tokens: readonly TokenHeader[]): (request: SignedRequest) => Verdict {
   const rotation = createSecretRotation(auth, createMatcher)
+  const readers = tokens.map(createTokenReader)
   return ({ header, now }) => {
-    const value = headerName === undefined ? undefined : header(headerName)
-    const given = value === undefined && auth.scheme === 'token' ? hookToken(header) : headerValue(value ?? '')
+    const given = firstOf(readers, header)
     if (given === undefined) return rejected('the token is missing')
     const found = rotation.find(now, (matches) => matches(given))
     return found ? { ok: true, secretIndex: found.index } : rejected('the token is wrong')
+  }
+}
+
+type ReadToken = (header: ReadHeader) => string | undefined
+
+function firstOf(readers: readonly ReadToken[], header: ReadHeader): string | undefined {
+  for (const read of readers) {
+    const token = read(header)
+    if (token !== undefined) return token
+  }
+  return undefined
+}
+
+function createTokenReader({ header: name, word }: TokenHeader): ReadToken {
+  if (word === undefined) return (header) => headerValue(header(name) ?? '')
+  const beginning = new RegExp(`^${RegExp.escape(word)}[ \\t]`, 'i')
+  return (header) => {
+    const value = header(name) ?? ''
+    return beginning.test(value) ? headerValue(value.slice(word.length)) : undefined
   }
 }

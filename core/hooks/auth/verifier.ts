@@ -1,18 +1,5 @@
 // The interface of a verifier: what it gets of a request, and the verdict that it returns.
-import type { HookScheme } from '../../config/schema/hook-auth.ts'
-
-/** A request as its sender signed it. */
-export interface SignedRequest {
-  /** Returns the value of a header; `name` is in lower case. */
-  header: (name: string) => string | undefined
-  /** The body as received: a body that was parsed and serialized again has another signature. */
-  rawBody: Buffer
-  method: string
-  /** Returns the full URL that the sender called. */
-  url: () => string
-  /** Milliseconds since 1970. */
-  now: number
-}
+import type { SignedRequest, Verdict } from '../../plugin/plugin.ts'
 
 /** A reply that a service expects instead of the gateway's own. */
 export interface ServiceReply {
@@ -21,31 +8,28 @@ export interface ServiceReply {
 }
 
 /**
- * `secretIndex` is the position of the secret that was used; absent: the scheme has no secrets. `id` is the id of the
- * request, where the signature covers it and a second sender cannot change it. `handshake` is the whole reply to a
- * request that is a handshake and carries no event; `acknowledgement` is the reply to an accepted or skipped event.
- * `reason` is for the log only: it would help an attacker.
+ * The verdict about a request. `secretIndex` is the position of the secret that was used; absent: the scheme has no
+ * secrets. `handshake` is the whole reply to a request that is a handshake and carries no event; `acknowledgement` is
+ * the reply to an accepted or skipped event. `reason` is for the log only: it would help an attacker.
  */
-export type Verdict =
-  | {
-      ok: true
-      secretIndex?: number
-      id?: string | undefined
-      handshake?: ServiceReply | undefined
-      acknowledgement?: ServiceReply | undefined
-    }
-  | { ok: false; reason: string }
+export type Verified = Verdict & {
+  handshake?: ServiceReply | undefined
+  acknowledgement?: ServiceReply | undefined
+}
 
 export interface Verifier {
-  readonly scheme: HookScheme
+  readonly scheme: string
   /** Headers, in lower case, that hold a secret or a signature. */
   readonly hiddenHeaders: readonly string[]
   /** Whether the signature covers the body. */
   readonly signsBody: boolean
-  /** Rejects with `keys_unavailable` when public keys cannot be fetched, or with the error of `request.header`. */
-  verify(request: SignedRequest): Verdict | Promise<Verdict>
+  /**
+   * Rejects with `scheme_failed` when the code of the scheme fails, with `keys_unavailable` when public keys cannot be
+   * fetched, or with the error of `request.header`.
+   */
+  verify(request: SignedRequest): Verified | Promise<Verified>
   /** Returns the reply to a handshake that comes as a GET. Absent: the scheme has no such handshake. */
-  answerChallenge?(query: URLSearchParams): ServiceReply | undefined
+  answerChallenge?: ((query: URLSearchParams) => ServiceReply | undefined) | undefined
   /** The generic verification requests that it answers. */
   readonly echo?: Echo
 }

@@ -35,7 +35,7 @@ export interface Job {
 export function createJob(deps: JobDeps, needed: NeededJob): Job {
   const supervisor = superviseJob(deps, needed, () => lease.isHeld())
   const lease = deps.createLease(`preset ${needed.preset.name}`, {
-    onAcquired: supervisor.open,
+    onAcquired: () => void supervisor.open(),
     onLost: () => void supervisor.standBy('Another gateway on the same store runs it.'),
   })
   return {

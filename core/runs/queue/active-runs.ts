@@ -5,6 +5,7 @@ import type { Log } from '../../plugin/plugin.ts'
 import type { RunRetry, Store, StoredRun } from '../../store/store.ts'
 import type { Attempt } from '../attempt.ts'
 import { type AttemptResult, Stopped } from '../attempt-result.ts'
+import { identifyRun } from '../run-log.ts'
 
 export interface ActiveRuns {
   count(): number
@@ -94,7 +95,8 @@ async function executeRun(deps: ActiveRunsDeps, run: StoredRun, stop: AbortContr
     if ('retry' in ended) await deps.onRetry(run, ended.retry)
     else await deps.onResult(run, ended)
   } catch (error) {
-    if (!(error instanceof Stopped)) deps.log.error({ runId: run.id, ...describeError(error) }, 'could not end a run')
-    else if (error.reason === 'stopping') await deps.store.releaseRun(run).catch(() => undefined)
+    if (!(error instanceof Stopped))
+      deps.log.error({ ...identifyRun(run), ...describeError(error) }, 'could not end a run')
+    else if (error.reason === 'stopping') await deps.store.releaseRun(run, Date.now()).catch(() => undefined)
   }
 }

@@ -26,6 +26,8 @@ interface CompletionDeps {
   outcome: Outcome
   waiters: Waiters
   onDeliveries: () => void
+  /** Called when the end of a run is stored. */
+  onEnd?: ((run: StoredRun, end: RunEnd) => void) | undefined
   isClosing: () => boolean
   retryMs: number
   log: Log
@@ -37,6 +39,7 @@ export function createCompletion(deps: CompletionDeps): Completion {
 
   const publish = (run: StoredRun, end: RunEnd): void => {
     logRunEnd(log, run, end)
+    deps.onEnd?.(run, end)
     events.announce(end.events)
     if (end.alert || end.deliveries.some((delivery) => delivery.status === 'pending')) onDeliveries()
     waiters.notify({ ...run, status: end.status, result: end.result, endedAt: end.at })
@@ -47,7 +50,7 @@ export function createCompletion(deps: CompletionDeps): Completion {
       const end = await retryUntilStored(() => outcome.resolve(run, result), patience)
       if (await retryUntilStored(() => store.endRun(run, end), patience)) publish(run, end)
     },
-    postpone: (run, retry) => retryUntilStored(() => store.releaseRun(run, retry), patience),
+    postpone: (run, retry) => retryUntilStored(() => store.releaseRun(run, Date.now(), retry), patience),
     cancelQueued: async (id) => {
       const run = await store.getRun(id)
       if (run?.status !== 'queued') return false

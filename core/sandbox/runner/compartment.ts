@@ -1,6 +1,6 @@
 // Loads a transform into a compartment of its own, with a console and a few globals that the language itself lacks.
 import { compileInterpreted, type Check } from '../../typebox.ts'
-import { type LogLine, maxLineLength, type Outcome } from '../ipc-frames.ts'
+import { bundleName, type LogLine, maxLineLength, type Outcome } from '../ipc-frames.ts'
 import type { SharedGlobals } from './lockdown.ts'
 
 export interface LoadedTransform {
@@ -50,8 +50,6 @@ export function loadTransform(
   }
 }
 
-/** The variable to which the bundler assigns a module's exports. */
-export const bundleName = '__transform'
 /** Marks the stack frames of transforms. */
 export const sourceUrl = 'transform'
 

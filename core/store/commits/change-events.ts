@@ -22,6 +22,7 @@ export function createChangeEvents({ commits, store, replicas }: ChangeEventsDep
       requests: createFeed(),
       events: createFeed(),
       runs: createFeed(),
+      steps: createFeed(),
       outbox: createFeed(),
     }
     publishChanges(commits, store, changes)
@@ -116,6 +117,9 @@ function createHandlers(store: ReadStore, { requests, events, runs, outbox }: St
 const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({
   ...run,
   attempt: 0,
+  lastProgress: 0,
+  steps: 0,
+  attempts: [],
   fencingToken: 0,
   status: 'queued',
   result: {},

@@ -1,10 +1,11 @@
 // The changes of the store that subscribers receive. On a shared store these are the changes of all gateways, each of
 // which sends its own only while another one watches them.
 import { createFeed, type Feed } from './commits.ts'
-import type { RequestSummary, Store, StoredDelivery, StoredEvent, StoredRun } from '../store.ts'
+import type { ListedStep, RequestSummary, Store, StoredDelivery, StoredEvent, StoredRun } from '../store.ts'
 import { wakeModes } from '../../action.ts'
 import { type Static, type TSchema, Type } from '../../typebox.ts'
 import type { Replicas, Topic } from '../replicas.ts'
+import { stepStatuses } from '../tables/step.ts'
 
 export type RequestChange = Omit<RequestSummary, 'seq'>
 export type DeliveryChange = Omit<StoredDelivery, 'seq'>
@@ -13,10 +14,20 @@ export interface RunChange {
   deliveries: readonly DeliveryChange[]
 }
 
+/** A step that begins or has ended. The beginning of a call of a model is not stored. */
+export interface StepChange {
+  runId: string
+  agentId: string
+  sessionKey: string
+  /** With the arguments of a call, shortened, and nothing else of what was said. */
+  step: ListedStep
+}
+
 export interface StoreChanges {
   requests: Feed<RequestChange>
   events: Feed<StoredEvent>
   runs: Feed<RunChange>
+  steps: Feed<StepChange>
   outbox: Feed<DeliveryChange>
 }
 
@@ -54,6 +65,23 @@ const EventMessage = Type.Object({
   at: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
 })
 
+const Time = Type.Integer({ minimum: 0, maximum: 8.64e15 })
+const StepMessage = Type.Object({
+  runId: Id,
+  agentId: Type.String(),
+  sessionKey: Type.String(),
+  step: Type.Object({
+    number: Type.Integer(),
+    attempt: Type.Integer(),
+    kind: Type.Enum(['model', 'tool']),
+    status: Type.Enum([...stepStatuses]),
+    startedAt: Time,
+    endedAt: Type.Union([Time, Type.Null()]),
+    detail: Type.Object({}, { additionalProperties: true }),
+    content: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]),
+  }),
+})
+
 /** Returns the changes of all gateways, and feeds for those of this gateway. */
 export function shareChanges({ store, replicas }: SharedDeps): { changes: StoreChanges; own: StoreChanges } {
   const share = <Change, Message extends TSchema>(exchange: Exchange<Change, Message>): SharedFeed<Change> =>
@@ -76,14 +104,19 @@ export function shareChanges({ store, replicas }: SharedDeps): { changes: StoreC
       return run && { run, deliveries }
     },
   })
+  const steps = share<StepChange, typeof StepMessage>({
+    topic: { name: 'step', item: StepMessage },
+    toMessage: (change) => change,
+    fromMessage: async (change) => change as StepChange,
+  })
   const outbox = share<Changed<'outbox'>, typeof Id>({
     topic: { name: 'delivery', item: Id },
     toMessage: ({ id }) => id,
     fromMessage: (id) => store.getDelivery(id),
   })
   return {
-    changes: { requests: requests.all, events: events.all, runs: runs.all, outbox: outbox.all },
-    own: { requests: requests.own, events: events.own, runs: runs.own, outbox: outbox.own },
+    changes: { requests: requests.all, events: events.all, runs: runs.all, steps: steps.all, outbox: outbox.all },
+    own: { requests: requests.own, events: events.own, runs: runs.own, steps: steps.own, outbox: outbox.own },
   }
 }
 

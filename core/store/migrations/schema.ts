@@ -1,7 +1,8 @@
 // Migrations: how a database gets those that it has not had yet, and the list of all, with their statements. Times are
 // milliseconds since 1970 and JSON is text. Partial indexes hold only live rows.
 import { GatewayError } from '../../errors.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Json } from '../../plugin/plugin.ts'
+import type { Row, Transaction } from '../transaction.ts'
 
 /** Throws if a newer version of the gateway created the tables. */
 export function assertKnown(version: number, newest: number): void {
@@ -16,14 +17,15 @@ export function assertKnown(version: number, newest: number): void {
 /** Migrates tables of `version` (0: none exist) to the newest one. Runs inside one transaction. */
 export async function migrate(
   tx: Transaction,
-  { version, steps, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect },
+  { version, steps: all, dialect }: { version: number; steps: readonly Migration[]; dialect: Dialect },
 ): Promise<void> {
   const { integer, text, table } = dialect
   if (version === 0)
     await tx.run(`CREATE TABLE migration (version ${integer} NOT NULL PRIMARY KEY, name ${text} NOT NULL)${table}`)
-  for (const [index, { name, statements }] of steps.entries()) {
+  for (const [index, { name, statements, convert }] of all.entries()) {
     if (index < version) continue
     for (const statement of statements(dialect)) await tx.run(statement)
+    await convert?.(tx)
     await tx.run('INSERT INTO migration (version, name) VALUES (?, ?)', index + 1, name)
   }
 }
@@ -54,6 +56,8 @@ export interface Dialect {
 export interface Migration {
   name: string
   statements: (dialect: Dialect) => string[]
+  /** Changes rows where a statement does not suffice. */
+  convert?(tx: Transaction): Promise<void>
 }
 
 const firstTables = ({ sequence, integer, text, table, keyed }: Dialect): string[] => [
@@ -246,6 +250,76 @@ const retryProvider = ({ text }: Dialect): string[] => [
   `CREATE INDEX run_of_provider ON run (retry_provider, seq) WHERE status = 'queued' AND retry_provider IS NOT NULL`,
 ]
 
+/** Steps: what the attempts at a run did, and how often a run was attempted without getting further. */
+const steps = ({ sequence, integer, text, table }: Dialect): string[] => [
+  // The columns of texts are the last ones, so that a list of steps does not read them.
+  `CREATE TABLE step (
+    seq ${sequence}, run_id ${text} NOT NULL, number ${integer} NOT NULL, attempt ${integer} NOT NULL,
+    kind ${text} NOT NULL, status ${text} NOT NULL, started_at ${integer} NOT NULL, ended_at ${integer},
+    detail ${text} NOT NULL, content ${text}, message ${text}
+  )${table}`,
+  `CREATE UNIQUE INDEX step_of_run ON step (run_id, number)`,
+  `ALTER TABLE run ADD COLUMN steps ${integer} NOT NULL DEFAULT 0`,
+  `ALTER TABLE run ADD COLUMN last_progress ${integer} NOT NULL DEFAULT 0`,
+  `ALTER TABLE run ADD COLUMN attempts ${text} NOT NULL DEFAULT ''`,
+]
+
+interface WaitingRun {
+  id: string
+  result: string
+  at: number
+}
+
+interface Message {
+  role: string
+  content: Json
+}
+
+/** Runs that were retried kept the messages of their attempts in their result. */
+async function convertProgress(tx: Transaction): Promise<void> {
+  const runs = await tx.all<WaitingRun>(
+    `SELECT id, result, created_at AS at FROM run WHERE status IN ('queued', 'running') AND result LIKE '%"progress"%'`,
+  )
+  for (const { id, result, at } of runs) {
+    const { progress, ...rest } = JSON.parse(result) as { progress?: Message[] }
+    if (!progress) continue
+    const rows = progress
+      .flatMap((message) => toSteps(message))
+      .map((step, index) => toRow({ id, at }, index + 1, step))
+    for (const row of rows) await tx.run(insertSql, ...row)
+    await tx.run('UPDATE run SET result = ?, steps = ? WHERE id = ?', JSON.stringify(rest), rows.length, id)
+  }
+}
+
+interface Step {
+  kind: 'model' | 'tool'
+  tool?: string
+  message: Json
+}
+
+const toSteps = ({ role, content }: Message): Step[] =>
+  role === 'tool'
+    ? (content as readonly { toolName: string }[]).map((part) => ({
+        kind: 'tool',
+        tool: part.toolName,
+        message: part as unknown as Json,
+      }))
+    : [{ kind: 'model', message: { role, content } }]
+
+const insertSql = `
+  INSERT INTO step (run_id, number, attempt, kind, status, started_at, ended_at, detail, message)
+  VALUES (?, ?, 1, ?, 'succeeded', ?, ?, ?, ?)`
+
+const toRow = ({ id, at }: { id: string; at: number }, number: number, { kind, tool, message }: Step): Row => [
+  id,
+  number,
+  kind,
+  at,
+  at,
+  JSON.stringify(tool === undefined ? {} : { tool }),
+  JSON.stringify(message),
+]
+
 /** In order. A released migration never changes; a later one corrects it. */
 export const migrations: readonly Migration[] = [
   { name: '001-first-tables', statements: firstTables },
@@ -256,6 +330,7 @@ export const migrations: readonly Migration[] = [
   { name: '006-delivery-file', statements: deliveryFile },
   { name: '007-event-request', statements: eventRequest },
   { name: '008-retry-provider', statements: retryProvider },
+  { name: '009-steps', statements: steps, convert: convertProgress },
 ]
 
 /** The version of the tables that this program works with. */

@@ -7,6 +7,7 @@ import { releaseKey, type RunKey } from './idempotency.ts'
 import { insertDeliveries, type NewDelivery } from './outbox.ts'
 import type { RunRef } from './run.ts'
 import { appendTranscript, type NewTranscriptEntry, touchSession } from './session.ts'
+import { closeSteps, insertSteps, type Step } from './step.ts'
 
 /** The operations of the store in this file. */
 export const runEndWrites = { endRun, cancelQueuedRun }
@@ -21,6 +22,8 @@ export interface RunEnd {
   deliveries: readonly NewDelivery[]
   /** True: the events that the run claimed were rendered and leave the queue. False: they wait again. */
   eventsRendered: boolean
+  /** The steps that are not stored yet: the last call of the model. */
+  steps?: readonly Step[] | undefined
   /** True: the transcript adds external content to the session, which is marked permanently. */
   exposes?: boolean | undefined
   /** An alert that tells a person that the run failed. */
@@ -38,7 +41,7 @@ const endedColumns = `
   session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
 
 const endSql = `
-  UPDATE run SET status = ?, result = ?, ended_at = ?, owner = NULL, lease_until = NULL
+  UPDATE run SET status = ?, result = ?, ended_at = ?, owner = NULL, lease_until = NULL, steps = steps + ?
   WHERE id = ? AND fencing_token = ? AND status = 'running'
   RETURNING ${endedColumns}`
 /** Finds an end that was stored before, but whose answer the caller did not receive. */
@@ -54,8 +57,9 @@ interface EndedRow extends RunKey {
  * @returns false when the fencing token is stale and nothing was changed
  */
 export async function endRun(tx: Transaction, { id, fencingToken }: RunRef, end: RunEnd): Promise<boolean> {
-  const { at, status, result } = end
-  const [run] = await tx.all<EndedRow>(endSql, status, JSON.stringify(result), at, id, fencingToken)
+  const { at, status, result, steps = [] } = end
+  const values = [status, JSON.stringify(result), at, steps.length]
+  const [run] = await tx.all<EndedRow>(endSql, ...values, id, fencingToken)
   if (!run) return (await tx.all(isEndedSql, id, fencingToken, at)).length > 0
   await storeEffects(tx, { id, ...run }, end)
   await touchSession(tx, run, at)
@@ -76,9 +80,11 @@ export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd):
 
 async function storeEffects(tx: Transaction, run: EndedRow & { id: string }, end: RunEnd): Promise<void> {
   const { id, sessionKey } = run
-  const { at, status, transcript, events, deliveries, eventsRendered } = end
+  const { at, status, steps = [], transcript, events, deliveries, eventsRendered } = end
   if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
   await (eventsRendered ? finishClaimedEvents(tx, id, at) : releaseClaimedEvents(tx, id))
+  await closeSteps(tx, id, at)
+  await insertSteps(tx, id, steps)
   // Before the transcript grows: an earlier conversation in the session counts as private.
   if (end.exposes) await exposeScope(tx, sessionKey)
   await appendTranscript(tx, { sessionKey, runId: id, at }, transcript)

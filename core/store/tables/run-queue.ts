@@ -2,7 +2,7 @@
 import type { RunResult } from '../run-spec.ts'
 import type { Reader, ReadLater, Timestamp, Transaction } from '../transaction.ts'
 import { nextToken } from './lease.ts'
-import { type RunRef, type RunRow, runColumns, type StoredRun, toRun } from './run.ts'
+import { appendAttemptSql, type RunRef, type RunRow, runColumns, type StoredRun, toRun } from './run.ts'
 import { touchSession } from './session.ts'
 
 /** The operations of the store in this file. */
@@ -159,22 +159,28 @@ export async function renewRun(tx: Transaction, { id, fencingToken }: RunRef, un
 }
 
 const releaseSql = `
-  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL, ${appendAttemptSql}
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
 const retrySql = `
   UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL,
-    not_before = ?, retry_provider = ?, aside = ?, result = ?
+    not_before = ?, retry_provider = ?, aside = ?, result = ?, ${appendAttemptSql}
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
 /**
  * Returns a running run to its position in the queue without counting the attempt: after a clean stop, or to run
  * again at the time of `retry`.
  */
-export async function releaseRun(tx: Transaction, { id, fencingToken }: RunRef, retry?: RunRetry): Promise<boolean> {
-  if (!retry) return (await tx.run(releaseSql, id, fencingToken)) === 1
+export async function releaseRun(
+  tx: Transaction,
+  { id, fencingToken }: RunRef,
+  at: Timestamp,
+  retry?: RunRetry,
+): Promise<boolean> {
+  if (!retry) return (await tx.run(releaseSql, at, '"stopped"', id, fencingToken)) === 1
   const { notBefore, provider, aside, result } = retry
-  const values = [notBefore, provider, Number(aside), JSON.stringify(result)]
+  const reason = JSON.stringify(result.error?.message ?? 'failed')
+  const values = [notBefore, provider, Number(aside), JSON.stringify(result), at, reason]
   return (await tx.run(retrySql, ...values, id, fencingToken)) === 1
 }
 
@@ -194,23 +200,27 @@ export async function releaseUnheldRuns(tx: Transaction, owner: string, held: re
 /** The time that a caller has to end what was recovered. After that it is recovered again. */
 export const recoveryLeaseMs = 30_000
 
+/** In all, a run has this many times its attempts, however far each of them got. */
+const maxAttemptsFactor = 10
+
 const requeueSql = `
-  UPDATE run SET status = 'queued', owner = NULL, lease_until = NULL
-  WHERE status = 'running' AND lease_until <= ? AND attempt < max_attempts`
+  UPDATE run SET status = 'queued', owner = NULL, lease_until = NULL, ${appendAttemptSql}
+  WHERE status = 'running' AND lease_until <= ?
+    AND attempt - last_progress < max_attempts AND attempt < max_attempts * ${maxAttemptsFactor}`
 const exhaustedSql = `
   UPDATE run SET fencing_token = fencing_token + 1, lease_until = ?
   WHERE status = 'running' AND lease_until <= ?
   RETURNING ${heldColumns}`
 
 /**
- * Requeues runs whose lease has expired (`queued`), or returns them as `exhausted` when no attempt is left. The
- * caller has 30 seconds to end the exhausted runs.
+ * Requeues runs whose lease has expired (`queued`), or returns them as `exhausted` when no attempt is left. Only
+ * attempts that completed no step count, up to a limit. The caller has 30 seconds to end the exhausted runs.
  */
 export async function recoverExpiredRuns(
   tx: Transaction,
   at: Timestamp,
 ): Promise<ReadLater<{ queued: number; exhausted: StoredRun[] }>> {
-  const queued = await tx.run(requeueSql, at)
+  const queued = await tx.run(requeueSql, at, '"interrupted"', at)
   const exhausted = readHeld(await tx.all<HeldRow>(exhaustedSql, at + recoveryLeaseMs, at))
   return { readLater: async (reader) => ({ queued, exhausted: await exhausted.readLater(reader) }) }
 }

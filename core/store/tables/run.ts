@@ -26,10 +26,24 @@ export interface RunRef {
   fencingToken: number
 }
 
+/** An attempt that did not end its run. */
+export interface EarlierAttempt {
+  startedAt: Timestamp
+  endedAt: Timestamp
+  /** `interrupted`: the process died. `stopped`: the gateway was stopped. Else the error of the attempt. */
+  reason: string
+}
+
 export interface StoredRun extends Omit<NewRun, 'concurrencyLimit' | 'unnamedSession'> {
   seq: number
   status: RunStatus
   attempt: number
+  /** The last attempt that completed a step; 0: none did. */
+  lastProgress: number
+  /** How many steps of it are stored. */
+  steps: number
+  /** Oldest first. The latest attempt began at `startedAt`. */
+  attempts: readonly EarlierAttempt[]
   fencingToken: number
   /** Until the run has ended: why its latest attempt failed, if one did. */
   result: RunResult
@@ -84,25 +98,40 @@ export const toRunRow = (run: NewRun, { at, idempotency }: InsertContext): Row =
   run.spec.message,
 ]
 
-export interface RunRow extends Omit<StoredRun, 'spec' | 'result'> {
+export interface RunRow extends Omit<StoredRun, 'spec' | 'result' | 'attempts'> {
   spec: string
   message: string
   result: string
+  attempts: string
 }
 
 const listColumns = `
   seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts", status,
-  attempt, fencing_token AS "fencingToken", result, created_at AS "createdAt", started_at AS "startedAt",
+  attempt, last_progress AS "lastProgress", steps, attempts, fencing_token AS "fencingToken", result, created_at AS "createdAt", started_at AS "startedAt",
   ended_at AS "endedAt"`
 export const runColumns = `${listColumns}, message`
 
 type ListRow = Omit<RunRow, 'message'>
 
-const toListedRun = ({ spec, result, ...row }: ListRow): ListedRun => ({
+const toListedRun = ({ spec, result, attempts, ...row }: ListRow): ListedRun => ({
   ...row,
   spec: JSON.parse(spec) as ListedRun['spec'],
   result: JSON.parse(result) as RunResult,
+  attempts: parseAttempts(attempts),
 })
+
+/**
+ * Appends an entry to the column `attempts`; the placeholders are the end and the reason as JSON. Each entry is
+ * followed by a comma, so that one statement can append to many runs.
+ */
+export const appendAttemptSql = `attempts = attempts || '[' || started_at || ',' || ? || ',' || ? || '],'`
+
+const parseAttempts = (text: string): EarlierAttempt[] =>
+  (JSON.parse(`[${text.slice(0, -1)}]`) as [Timestamp, Timestamp, string][]).map(([startedAt, endedAt, reason]) => ({
+    startedAt,
+    endedAt,
+    reason,
+  }))
 
 export function toRun({ message, ...row }: RunRow): StoredRun {
   const run = toListedRun(row)

@@ -1,6 +1,7 @@
 // The preset for Discord's interactions: slash commands, buttons, menus and forms; one session per channel or thread.
 import { entryOf, eventMessage, line, listAnswers, Maybe, quote } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { scheme } from './scheme.ts'
 
 const Text = Maybe(Type.String())
 const User = Maybe(Type.Object({ id: Text, username: Text, global_name: Text }))
@@ -39,7 +40,7 @@ const Payload = Type.Object({
 type Payload = Static<typeof Payload>
 type Data = NonNullable<Payload['data']>
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'discord-interactions',
   description: 'Commands, buttons and forms of a Discord application.',
   payload: Payload,
@@ -49,6 +50,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 interface EventParts {
   head: string

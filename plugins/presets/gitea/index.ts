@@ -4,8 +4,9 @@ import { entryOf, eventMessage, line } from 'svc-gateway/kit'
 import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import { describeOther, eventHandlers, nameOf } from './event-handlers.ts'
 import { Payload } from './payload.ts'
+import { scheme } from './scheme.ts'
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'gitea',
   description: 'Events of repositories on Gitea, Forgejo and Gogs.',
   payload: Payload,
@@ -15,6 +16,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 /** Events that are skipped: noise, or reported better by another event. */
 const silent: ReadonlySet<string> = new Set(['workflow_job', 'action_run_success', 'schedule'])

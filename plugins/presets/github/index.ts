@@ -5,8 +5,9 @@ import { type ActionOverrides, definePreset, InputError, type PresetRequest } fr
 import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'
 import { describeOther, eventHandlers } from './event-handlers.ts'
+import { scheme } from './scheme.ts'
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'github',
   description: 'Events of repositories on GitHub.',
   payload: Payload,
@@ -16,6 +17,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 /** Events that are skipped: noise, or reported better by another event. */
 const silent: ReadonlySet<string> = new Set([

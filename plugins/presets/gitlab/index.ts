@@ -5,8 +5,9 @@ import { type ActionOverrides, definePreset, InputError, type PresetRequest } fr
 import { describeOther, eventHandlers } from './event-handlers.ts'
 import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'
+import { scheme } from './scheme.ts'
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'gitlab',
   description: 'Events of projects on GitLab.',
   payload: Payload,
@@ -16,6 +17,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 /**
  * For versions before GitLab 17.4. A webhook that another one triggers has the same event id, so the payload is part of

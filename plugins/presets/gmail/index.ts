@@ -2,6 +2,7 @@
 import { exactId, line, lines, Maybe, words } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 import { describeMail, hasContent, isOwn, Mail } from './mail.ts'
+import { scheme } from './scheme.ts'
 import { Settings, type Watch } from './settings.ts'
 import { Answers, setup } from './setup.ts'
 import { startWatch } from './watch.ts'
@@ -38,7 +39,7 @@ const Payload = Type.Object({
 })
 type Payload = Static<typeof Payload>
 
-export default definePreset<Payload, Settings>({
+const preset = definePreset<Payload, Settings>({
   name: 'gmail',
   description: 'New mail in a Gmail mailbox.',
   payload: Payload,
@@ -53,6 +54,8 @@ export default definePreset<Payload, Settings>({
   start: ({ watch }, context) => startWatch(watch as Watch, context),
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 function toAction({ payload, config: { watch } }: PresetRequest<Payload, Settings>) {
   const { messages, history, message, emailAddress } = payload

@@ -2,6 +2,7 @@
 import { entryOf, eventMessage, line, Maybe, quote, words } from 'svc-gateway/kit'
 import { type ActionOverrides, definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 import { documentText } from './document-text.ts'
+import { scheme } from './scheme.ts'
 
 const Text = Maybe(Type.String())
 const Id = Maybe(Type.Union([Type.String(), Type.Number()]))
@@ -39,7 +40,7 @@ const Payload = Type.Object({
 })
 type Payload = Static<typeof Payload>
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'jira',
   description: 'Issues, comments, sprints and versions of Jira.',
   payload: Payload,
@@ -49,6 +50,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 /** Jira may report a new comment with two events. The comment is then the id, so that it is reported once. */
 function deliveryId({ payload, headers }: PresetRequest<Payload>): string | undefined {

@@ -8,6 +8,7 @@ import {
   type Static,
   Type,
 } from 'svc-gateway/plugin'
+import { scheme } from './scheme.ts'
 
 const Text = Maybe(Type.String())
 const Named = Maybe(Type.Object({ name: Text }))
@@ -57,7 +58,7 @@ const Payload = Type.Object({
 type Payload = Static<typeof Payload>
 type Known = Payload & { data: NonNullable<Payload['data']> }
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'linear',
   description: 'Issues, comments and projects of Linear.',
   payload: Payload,
@@ -67,6 +68,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 /** Fields whose changes are reported, with their names. */
 const changes: Readonly<Record<string, string>> = {

@@ -12,6 +12,7 @@ import {
   words,
 } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { scheme } from './scheme.ts'
 
 const Text = Maybe(Type.String())
 
@@ -44,7 +45,7 @@ const Payload = Type.Object({
 })
 type Payload = Static<typeof Payload>
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'netlify',
   description: 'Deploys and forms of Netlify.',
   payload: Payload,
@@ -58,6 +59,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 function toAction({ payload, headers }: PresetRequest<Payload>) {
   const event = eventOf(payload, headers)

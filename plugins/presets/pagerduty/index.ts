@@ -1,6 +1,7 @@
 // The preset for PagerDuty's webhooks, version 3: incidents and their progress; one session per incident.
 import { eventMessage, line, Maybe, quote, words } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { scheme } from './scheme.ts'
 
 const Text = Maybe(Type.String())
 const Reference = Maybe(Type.Object({ id: Text, summary: Text, html_url: Text }))
@@ -38,7 +39,7 @@ const Payload = Type.Object({
 type Payload = Static<typeof Payload>
 type Data = Payload['event']['data']
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'pagerduty',
   description: 'Incidents of PagerDuty.',
   payload: Payload,
@@ -48,6 +49,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 const silent =
   /^(?:pagey\.ping|incident\.(?:conference_bridge\..*|responder\..*|workflow\..*|service_updated)|service\..*)$/

@@ -1,6 +1,7 @@
 // The preset for Sentry: new and changed issues, alerts, comments; one session per issue.
 import { entryOf, eventMessage, line, Maybe, quote, words } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { scheme } from './scheme.ts'
 
 const Text = Maybe(Type.String())
 const Id = Maybe(Type.Union([Type.String(), Type.Number()]))
@@ -74,7 +75,7 @@ type Payload = Static<typeof Payload>
 type Problem = NonNullable<Payload['event']>
 type Id = Problem['id']
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'sentry',
   description: 'Issues and alerts of Sentry.',
   payload: Payload,
@@ -84,6 +85,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 const silent: ReadonlySet<unknown> = new Set(['ignored', 'archived', 'uninstalled', 'deleted'])
 

@@ -5,8 +5,9 @@ import { factsOf, personName } from './facts.ts'
 import { idOf, isIdLost, pageOf, type Subject, subjectOf, wrapped } from './ids.ts'
 import { money } from './money.ts'
 import { Payload } from './payload.ts'
+import { scheme } from './scheme.ts'
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'shopify',
   description: 'Orders, refunds, returns, disputes, customers and products of Shopify.',
   payload: Payload,
@@ -16,6 +17,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 /** One action of a merchant may be one event with several topics and things. */
 function deliveryId({ payload, headers }: PresetRequest<Payload>): string | undefined {

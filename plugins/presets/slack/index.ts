@@ -3,9 +3,10 @@ import { eventMessage, line, words } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import { type Event, Payload } from './payload.ts'
 import { actorName, actorOf, channelName, channelOf, idOf } from './references.ts'
+import { scheme } from './scheme.ts'
 import { describeEvent } from './sentences.ts'
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'slack',
   description: 'Messages, mentions and other events of a Slack workspace.',
   payload: Payload,
@@ -15,6 +16,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 /**
  * Slack sends a message that mentions the app twice, as `message` and as `app_mention`, with different event ids. Both

@@ -1,6 +1,7 @@
 // The preset for any service that follows Standard Webhooks: the type of the event, and its data in a few lines.
 import { exactId, line, lines, listFields } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { schemes } from './scheme.ts'
 
 const Name = Type.Optional(Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Null()]))
 
@@ -15,7 +16,7 @@ const Payload = Type.Object({
 })
 type Payload = Static<typeof Payload>
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'standard-webhooks',
   description: 'Events of any service that follows Standard Webhooks or uses Svix.',
   payload: Payload,
@@ -25,6 +26,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, ...schemes]
 
 const typeNames = ['type', 'event_type', 'eventType', 'event'] as const
 

@@ -6,9 +6,10 @@ import { changesOf, otherFields } from './changes.ts'
 import { dayOf } from './day.ts'
 import { discountText, instrumentText, taxText } from './instrument.ts'
 import { Payload, type Thing } from './payload.ts'
+import { scheme } from './scheme.ts'
 import { priceText, subscriptionStatus } from './subscription.ts'
 
-export default definePreset<Payload>({
+const preset = definePreset<Payload>({
   name: 'stripe',
   description: 'Payments, subscriptions and invoices of Stripe.',
   payload: Payload,
@@ -18,6 +19,8 @@ export default definePreset<Payload>({
   toAction,
   samples: async (seed) => (await import('./samples.ts')).createSamples(seed),
 })
+
+export default [preset, scheme]
 
 /** Events that another event summarizes, and internal changes. */
 const silent = new RegExp(

@@ -35,7 +35,6 @@ export default defineToolset<Config>({
       return keepConnected({
         server,
         settings,
-        signal: context.signal,
         exit: exit.signal,
         log: context.log,
         onTools: (listed, call) => {

@@ -31,11 +31,3 @@ export const listMs = 30_000
  * Shortest time between two lists of tools, however often a server reports that its tools have changed.
  */
 export const refreshPauseMs = 3000
-
-/**
- * The first and the longest delay between two attempts to connect. After a connection that lasted `steadyMs`, the
- * delay starts again at the first.
- */
-export const firstPauseMs = 1000
-export const longestPauseMs = 300_000
-export const steadyMs = 60_000

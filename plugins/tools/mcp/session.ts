@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client'
-import type { Log } from 'svc-gateway/plugin'
+import type { Log, ToolContext } from 'svc-gateway/plugin'
 import { createHttpTransport } from './http.ts'
 import { connectMs, listMs, maxToolLength, maxTools, refreshPauseMs } from './limits.ts'
 import type { ServerSettings } from './settings.ts'
@@ -15,7 +15,10 @@ type Sdk = typeof import('@modelcontextprotocol/client')
 export type Listed = Readonly<Record<string, unknown>>
 
 /** Calls a tool by its name on the server. Rejects with a ProtocolError if the server refuses the call. */
-export type CallTool = (tool: Listed, args: Record<string, unknown>, signal: AbortSignal) => Promise<CallToolResult>
+export type CallTool = (tool: Listed, args: Record<string, unknown>, context: CallContext) => Promise<CallToolResult>
+
+/** The context of a call: the signal that ends it, and its trace. */
+export type CallContext = Pick<ToolContext, 'signal' | 'traceHeaders'>
 
 export interface SessionDeps {
   sdk: Sdk
@@ -26,25 +29,20 @@ export interface SessionDeps {
   /** Aborts when the process exits: a program is then killed at once. */
   exit: AbortSignal
   log: Log
-  /** Called after the first list of tools. */
-  onConnected(): void
-  /** Called with each list of tools, including the first. */
+  /** Reports that the session has ended. */
+  lost(reason: string): void
+  /** Called with each list of tools, including the first, and with an empty one when the session ends. */
   onTools(listed: readonly Listed[], call: CallTool): void
 }
 
-/** Runs the session until it ends. Resolves or rejects with the reason. */
-export async function openSession({
-  sdk,
-  server,
-  settings,
-  signal,
-  exit,
-  log,
-  onConnected,
-  onTools,
-}: SessionDeps): Promise<string> {
-  const over = Promise.withResolvers<string>()
-  const end = (reason: string): void => over.resolve(reason)
+export interface Session {
+  /** Resolves when the connection has ended and its process is gone. */
+  close(): Promise<void>
+}
+
+/** Resolves after the first list of tools. */
+export async function openSession(deps: SessionDeps): Promise<Session> {
+  const { sdk, server, settings, signal, exit, log, lost, onTools } = deps
   let known = ''
   const list = async (): Promise<void> => {
     const listed = await listTools(client, signal)
@@ -52,7 +50,7 @@ export async function openSession({
     if (text !== known) onTools(listed, call)
     known = text
   }
-  const refresh = coalesce(list, { signal, giveUp: end })
+  const refresh = coalesce(list, { signal, giveUp: lost })
   const client = new sdk.Client(
     { name: 'svc-gateway', version: gatewayVersion() },
     {
@@ -67,19 +65,18 @@ export async function openSession({
     settings,
     exit,
     log,
-    onTooLong: () => end('it sent a message that is too long'),
+    onTooLong: () => lost('it sent a message that is too long'),
   })
-  client.onclose = () => end('the connection was closed')
-  const onAbort = (): void => end('the gateway stops')
-  signal.addEventListener('abort', onAbort, { once: true })
+  client.onclose = () => lost('the connection was closed')
+  signal.addEventListener('abort', () => onTools([], call), { once: true })
+  const close = (): Promise<void> => leave(client, transport)
   try {
     await client.connect(transport, { timeout: connectMs, signal })
     await list()
-    onConnected()
-    return await over.promise
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    await leave(client, transport)
+    return { close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
@@ -158,11 +155,13 @@ function bounded(tool: unknown): Listed {
 const noLimitMs = 2 ** 31 - 1
 
 function createCall(client: Client, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () => void }): CallTool {
-  return async (tool, args, signal) => {
+  return async (tool, args, { signal, traceHeaders }) => {
     try {
+      const trace = traceHeaders()
       const toolDefinition = { name: tool['name'] as string, inputSchema: tool['inputSchema'] as { type: 'object' } }
       return await client.callTool(
-        { name: toolDefinition.name, arguments: args },
+        // MCP has the trace in the message, so that a program gets it, too.
+        { name: toolDefinition.name, arguments: args, ...(trace && { _meta: trace }) },
         { signal, timeout: noLimitMs, toolDefinition },
       )
     } catch (error) {

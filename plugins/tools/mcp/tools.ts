@@ -36,7 +36,7 @@ export function toTools(listed: readonly Listed[], deps: ToolsDeps): Tool[] {
 }
 
 function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
-  const { name, description, inputSchema, fault } = listed
+  const { name, description, inputSchema, annotations, fault } = listed
   if (typeof fault === 'string') throw new Error(fault)
   if (typeof name !== 'string' || !/[a-z0-9]/i.test(name)) throw new Error('it has no name that can be used')
   const text = typeof description === 'string' ? cleanText(description, maxDescription) : ''
@@ -47,8 +47,15 @@ function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
       (text || `The tool "${cleanText(name, longestName)}".`) +
       ` (from the MCP server "${cleanText(server, longestName)}")`,
     args: plainSchema(inputSchema),
-    execute: (args, { signal }) => resultOf(call(listed, args, signal)),
+    repeatable: isRepeatable(annotations),
+    execute: (args, context) => resultOf(call(listed, args, context)),
   })
+}
+
+/** What the server says of the tool. A false hint does no more than a second call. */
+function isRepeatable(annotations: unknown): boolean {
+  const { readOnlyHint, idempotentHint } = (annotations ?? {}) as Listed
+  return readOnlyHint === true || idempotentHint === true
 }
 
 /** Longest tool name that model services accept, in characters. */

@@ -13,6 +13,8 @@ export interface DownloadLimits {
   addresses: Addresses
   /** Hosts, with or without a port, that may have private addresses. */
   allowHosts: readonly string[]
+  /** The headers that continue the trace of the call at this address. */
+  traceHeaders(url: URL): Record<string, string> | undefined
 }
 
 export interface Download {
@@ -61,7 +63,10 @@ const redirectOf = ({ statusCode, headers }: IncomingMessage): string | undefine
   redirects.has(statusCode) ? headers.location : undefined
 
 /** Resolves with the head of the response. */
-async function request(url: URL, { signal, addresses, allowHosts }: DownloadLimits): Promise<IncomingMessage> {
+async function request(
+  url: URL,
+  { signal, addresses, allowHosts, traceHeaders }: DownloadLimits,
+): Promise<IncomingMessage> {
   const anywhere = isAllowed(url, allowHosts)
   const literal = url.hostname.replace(/^\[|\]$/g, '')
   // A literal address is not looked up. `URL` has normalized its spelling.
@@ -73,6 +78,7 @@ async function request(url: URL, { signal, addresses, allowHosts }: DownloadLimi
       accept: 'text/html, text/*, application/json, */*;q=0.5',
       'accept-encoding': 'identity',
       'user-agent': 'svc-gateway',
+      ...traceHeaders(url),
     },
     ...(!anywhere && { lookup: addresses.lookup }),
   }

@@ -240,9 +240,11 @@ describe('subscribe', () => {
   it('subscribes to all or to the named topics, until unsubscribed', async () => {
     const { url } = shared()
     const client = await login(url)
-    expect((await client.call('subscribe')).result).toEqual({ topics: ['request', 'event', 'run', 'outbox', 'log'] })
+    expect((await client.call('subscribe')).result).toEqual({
+      topics: ['request', 'event', 'run', 'step', 'outbox', 'log'],
+    })
     expect((await client.call('unsubscribe', { topics: ['log', 'event'] })).result).toEqual({
-      topics: ['request', 'run', 'outbox'],
+      topics: ['request', 'run', 'step', 'outbox'],
     })
     expect((await client.call('unsubscribe')).result).toEqual({ topics: [] })
     expect((await client.call('subscribe', { topics: ['run'] })).result).toEqual({ topics: ['run'] })
@@ -255,7 +257,7 @@ describe('subscribe', () => {
     expect([error.code, error.data.type, error.message]).toEqual([
       -32_602,
       'invalid_request',
-      expect.stringContaining('request, event, run, outbox, log'),
+      expect.stringContaining('request, event, run, step, outbox, log'),
     ])
     expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
   })

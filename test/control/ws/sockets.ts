@@ -39,6 +39,7 @@ export async function openSocket(
     requests: createFeed(),
     events: createFeed(),
     runs: createFeed(),
+    steps: createFeed(),
     outbox: createFeed(),
   }
   const logStream = createFeed<LogRecord>()

@@ -5,11 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { sign as signAsGithub } from '@octokit/webhooks-methods'
 import { verifyKey } from 'discord-interactions'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { hookAuthRules } from '../../../core/config/rules/hook-auth.ts'
-import { type HookAuth, HookAuth as HookAuthSchema, hookSchemes } from '../../../core/config/schema/hook-auth.ts'
-import { createVerifier } from '../../../core/hooks/auth/verify-signature.ts'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { HookAuth } from '../../../core/config/schema/hook-auth.ts'
 import { compileCheck } from '../../../core/typebox.ts'
+import { createVerifier, HookAuthSchema, hookAuthRules, hookSchemes } from '../schemes.ts'
 import { now, requestOf, type Sample, samples, type Sent, stamp } from '../signing.ts'
 
 const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now) =>
@@ -390,10 +389,9 @@ describe('a handshake', () => {
   it('does not exist for other schemes', async () => {
     const body = '{"type":"url_verification","challenge":"c"}'
     const headers = { 'x-hub-signature-256': await signAsGithub('the secret', body) }
-    expect(await judge({ scheme: 'github', secret: 'the secret' }, { headers, body, url: '' })).toMatchObject({
-      ok: true,
-      handshake: undefined,
-    })
+    const verdict = await judge({ scheme: 'github', secret: 'the secret' }, { headers, body, url: '' })
+    expect(verdict).toMatchObject({ ok: true })
+    expect(verdict).not.toHaveProperty('handshake')
   })
 })
 
@@ -428,6 +426,7 @@ describe('google-oidc', () => {
   let auth: HookAuth
 
   beforeEach(async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
     asked = 0
     answer = () => ({
       status: 200,
@@ -447,7 +446,10 @@ describe('google-oidc', () => {
       keysUrl,
     }
   })
-  afterEach(() => new Promise<void>((resolve) => void server.close(() => resolve())))
+  afterEach(() => {
+    vi.useRealTimers()
+    return new Promise<void>((resolve) => void server.close(() => resolve()))
+  })
 
   const claims = {
     iss: 'https://accounts.google.com',
@@ -512,7 +514,10 @@ describe('google-oidc', () => {
   it('caches keys, and fetches them again for an unknown key, but not for every request', async () => {
     answer = withMaxAge(answer, 600)
     const verifier = createVerifier(auth)
-    const at = (ms: number, token = jwt()) => verifier.verify({ ...requestOf(sentWith(token)), now: now + ms })
+    const at = (ms: number, token = jwt()) => {
+      vi.setSystemTime(now + ms)
+      return verifier.verify({ ...requestOf(sentWith(token)), now: now + ms })
+    }
     await Promise.all([at(0), at(0), at(0)])
     expect(asked).toBe(1)
     for (const ms of [1, 2, 3]) expect(await at(ms, jwt({}, { head: { kid: 'made-up' } }))).toMatchObject({ ok: false })
@@ -525,6 +530,21 @@ describe('google-oidc', () => {
     expect(asked).toBe(3)
   })
 
+  it('rejects a made-up key while its keys are valid, although the new ones cannot be fetched', async () => {
+    const verifier = createVerifier(auth)
+    const at = (ms: number, kid: string) => {
+      vi.setSystemTime(now + ms)
+      return verifier.verify({ ...requestOf(sentWith(jwt({}, { head: { kid } }))), now: now + ms })
+    }
+    expect(await at(0, 'k1')).toMatchObject({ ok: true })
+    answer = () => ({ status: 500, body: 'no' })
+    const unknown = { ok: false, reason: 'the token is not signed by its issuer' }
+    expect(await at(60_000, 'made-up')).toEqual(unknown)
+    expect(await at(60_001, 'made-up')).toEqual(unknown)
+    expect(asked).toBe(2)
+    expect(await at(60_002, 'k1')).toMatchObject({ ok: true })
+  })
+
   it.each([
     ['an error', () => ({ status: 500, body: 'no' })],
     ['no keys', () => ({ status: 200, body: '{"keys":[]}' })],
@@ -534,7 +554,10 @@ describe('google-oidc', () => {
     const good = answer
     answer = bad
     const verifier = createVerifier(auth)
-    const at = (ms: number) => verifier.verify({ ...requestOf(sentWith(jwt())), now: now + ms })
+    const at = (ms: number) => {
+      vi.setSystemTime(now + ms)
+      return verifier.verify({ ...requestOf(sentWith(jwt())), now: now + ms })
+    }
     await expect(at(0)).rejects.toMatchObject({ code: 'keys_unavailable', retryAfter: 5 })
     await expect(at(1)).rejects.toMatchObject({ code: 'keys_unavailable' })
     expect(asked).toBe(1)

@@ -130,3 +130,39 @@ describe('tables of 0.1', () => {
     await store.close()
   })
 })
+
+describe('tables without steps', () => {
+  it('keep the runs in every state, and a run that waits to be retried continues from its messages', async () => {
+    const old = await connect(path, { steps: migrations.slice(0, 8) })
+    const call = { type: 'tool-call', toolCallId: 'a', toolName: 'add', input: { by: 1 } }
+    const result = { type: 'tool-result', toolCallId: 'a', toolName: 'add', output: { type: 'json', value: 2 } }
+    const progress = [
+      { role: 'assistant', content: [{ type: 'text', text: 'Hm.' }, call] },
+      { role: 'tool', content: [result] },
+    ]
+    const error = { type: 'model_failed', message: 'away' }
+    const states = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled']
+    for (const status of states)
+      await old.tx.run(
+        `INSERT INTO run (id, kind, agent_id, session_key, spec, message, status, attempt, max_attempts, fencing_token,
+           result, created_at)
+         VALUES (?, 'hook', 'main', ?, '{"origin":{}}', 'kept', ?, 1, 2, 1, ?, 1)`,
+        status,
+        `agent:main:${status}`,
+        status,
+        JSON.stringify(status === 'queued' ? { error, progress } : { error }),
+      )
+    await old.close()
+    const store = await open()
+    for (const status of states)
+      expect(await store.getRun(status)).toMatchObject({ status, result: { error }, attempts: [], lastProgress: 0 })
+    const queued = await store.getRun('queued')
+    expect(queued).toMatchObject({ steps: 2, result: { error } })
+    expect(queued?.result).not.toHaveProperty('progress')
+    expect(await store.readSteps('queued')).toMatchObject([
+      { number: 1, kind: 'model', message: progress[0] },
+      { number: 2, kind: 'tool', detail: { tool: 'add' }, message: result },
+    ])
+    await store.close()
+  })
+})

@@ -1,10 +1,12 @@
-// Checks the running gateway: it answers, is ready, and its channels, jobs and toolsets are connected.
+// Checks the running gateway: its state and connections, the proxy in front of it, and what it has not finished.
+import { isIP } from 'node:net'
 import { commandLine } from '../../../config/file/locate.ts'
 import { readVersion } from '../../../control/version.ts'
 import { fieldsOf, listOf, textOf } from '../../../kit/shapes.ts'
+import { lacksTrustedProxy } from '../exposure.ts'
 import type { Finding, FindingId, Outcome } from '../finding.ts'
+import type { ReadyConfig, Subject } from '../subject.ts'
 import type { GatewayState, RunningGateway } from './state.ts'
-import type { Subject } from '../subject.ts'
 
 export async function checkGateway({ gateway }: Subject): Promise<Outcome> {
   const state = await gateway
@@ -13,7 +15,7 @@ export async function checkGateway({ gateway }: Subject): Promise<Outcome> {
 }
 
 /** A check that calls the running gateway. */
-export const withGateway =
+const withGateway =
   (find: (gateway: RunningGateway, subject: Subject) => Outcome | Promise<Outcome>) =>
   async (subject: Subject): Promise<Outcome> => {
     const state = await subject.gateway
@@ -128,4 +130,135 @@ function findBroken(entry: Fields, { id, what, key, fix }: Connected): Finding[]
   const usual =
     state === 'unauthorized' ? `Correct the credentials in ${key}.` : `Correct what the reason names, or ${key}.`
   return [{ id, severity: 'error', where: key, problem, fix: fix ?? usual }]
+}
+
+/** How many requests are looked at. */
+const sample = 20
+
+export const checkProxy = withGateway(async (gateway, { ready }) => {
+  if (ready && lacksTrustedProxy(ready.resolved.config.gateway))
+    return { skipped: 'gateway.trustedProxies is empty, as reported above' }
+  const requests = await listRequests(gateway)
+  if (requests.length === 0) return { skipped: 'no webhook has arrived yet' }
+  const proxy = requests.find(isUntrusted)?.client
+  if (proxy === undefined) return []
+  return [
+    {
+      id: 'proxy_untrusted',
+      severity: 'warning',
+      where: 'gateway.trustedProxies',
+      problem:
+        `Webhooks come through a proxy at ${proxy} that is not trusted, so that all callers behind it seem to have ` +
+        'one address, and one of them can lock out the others.',
+      fix: `If the proxy is yours, add "${proxy}" to gateway.trustedProxies.`,
+    },
+  ]
+})
+
+interface SeenRequest {
+  client: string
+  forwardedFor: string | undefined
+}
+
+async function listRequests({ get }: RunningGateway): Promise<SeenRequest[]> {
+  const ids = listOf(fieldsOf(await get(`/api/requests?limit=${sample}`))['items']).flatMap((request) => {
+    const { id, replayOf } = fieldsOf(request)
+    return replayOf === undefined ? (textOf(id) ?? []) : []
+  })
+  const requests = await Promise.all(ids.map((id) => get(`/api/requests/${id}`)))
+  return requests.map((request) => {
+    const { client, headers } = fieldsOf(request)
+    return { client: String(client), forwardedFor: textOf(fieldsOf(headers)['x-forwarded-for']) }
+  })
+}
+
+/** The address of a trusted proxy is replaced by one of the header. */
+const isUntrusted = ({ client, forwardedFor }: SeenRequest): boolean =>
+  forwardedFor !== undefined &&
+  isIP(client) !== 0 &&
+  !forwardedFor.split(',').some((hop) => hop.trim().replace(/^\[?([^\]]*)\]?(:\d+)?$/, '$1') === client)
+
+export const checkBacklog = withGateway(async ({ get }, { ready }) => {
+  const [running, queued, failed, unknown] = await Promise.all([
+    get('/api/runs?status=running&limit=200'),
+    get('/api/runs?status=queued&limit=200'),
+    get('/api/outbox?status=failed&limit=200'),
+    get('/api/outbox?status=unknown&limit=200'),
+  ])
+  const runs = [...itemsOf(running), ...itemsOf(queued)] as unknown as Run[]
+  return [
+    ...findStuckRuns(runs, Date.now() - longestRunMs(ready)),
+    ...findDeadDeliveries([...itemsOf(failed), ...itemsOf(unknown)] as unknown as Delivery[], Date.now()),
+  ]
+})
+
+const itemsOf = (page: unknown): readonly unknown[] => listOf(fieldsOf(page)['items'])
+
+interface Run {
+  id: string
+  status: string
+  createdAt: string
+  startedAt?: string
+  nextAttemptAt?: string
+}
+
+const hourMs = 3_600_000
+
+/** How long a run may take as configured, with its retries; at least an hour. A request may ask for more. */
+function longestRunMs(ready: ReadyConfig | undefined): number {
+  if (!ready) return hourMs
+  const { agents, hooks } = ready.resolved.config
+  const limits = [...Object.values(agents), ...hooks.mappings].map(({ timeoutSeconds = 0 }) => 2000 * timeoutSeconds)
+  return Math.max(hourMs, ...limits)
+}
+
+/** A run that waits for its next attempt is not stuck. */
+function findStuckRuns(runs: readonly Run[], before: number): Finding[] {
+  const stuck = runs
+    .filter(({ nextAttemptAt }) => nextAttemptAt === undefined || Date.parse(nextAttemptAt) < before)
+    .filter(({ createdAt, startedAt = createdAt }) => Date.parse(startedAt) < before)
+    .toSorted((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt))
+  const [oldest] = stuck
+  if (oldest === undefined) return []
+  const { id, status, createdAt } = oldest
+  const others = stuck.length > 1 ? `, and ${stuck.length - 1} more runs for too long` : ''
+  return [
+    {
+      id: 'runs_stuck',
+      severity: 'warning',
+      where: `run ${id}`,
+      problem: `The run ${id} has been ${status} since ${createdAt}${others}.`,
+      fix: `Look at it with: ${commandLine(`runs show ${id}`)}; cancel it with: ${commandLine(`runs cancel ${id}`)}`,
+    },
+  ]
+}
+
+interface Delivery {
+  id: string
+  runId: string
+  channel: string
+  reason?: string
+  createdAt: string
+}
+
+/** Older ones were probably noticed. */
+const recentMs = 7 * 24 * hourMs
+
+function findDeadDeliveries(deliveries: readonly Delivery[], now: number): Finding[] {
+  const recent = deliveries
+    .filter(({ createdAt }) => Date.parse(createdAt) > now - recentMs)
+    .toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
+  const [newest] = recent
+  if (newest === undefined) return []
+  const { id, channel, runId, reason = 'no reason is known' } = newest
+  const number = recent.length === 1 ? 'One delivery has' : `${recent.length} deliveries have`
+  return [
+    {
+      id: 'deliveries_failed',
+      severity: 'warning',
+      where: `channels.${channel}`,
+      problem: `${number} failed in the last 7 days; the newest, to ${channel}: ${reason.replace(/\.$/, '')}.`,
+      fix: `Look at it with: ${commandLine(`runs show ${runId}`)}; repeat it with POST /api/outbox/${id}/retry.`,
+    },
+  ]
 }

@@ -1,5 +1,11 @@
 // Finds the running gateway of a configuration, or the one that --url names, and calls it.
-import { type ControlOptions, type GatewayAccessPoint, locateGateway, readUrlVariable } from '../../control-client.ts'
+import {
+  callGateway,
+  type ControlOptions,
+  type GatewayAccessPoint,
+  locateGateway,
+  readUrl,
+} from '../../locate-gateway.ts'
 import { readListening } from '../../listening.ts'
 
 export type GatewayState =
@@ -33,13 +39,13 @@ export async function findGateway(
   options: ControlOptions & { offline?: boolean },
   file: string,
 ): Promise<GatewayState> {
-  const isElsewhere = options.url !== undefined || (options.config === undefined && readUrlVariable() !== undefined)
+  const isElsewhere = readUrl(options) !== undefined
   if (isElsewhere && options.offline) return { state: 'none', reason: '--offline was given' }
   // The credential must not be sent to a port that may belong to another program.
   if (!isElsewhere && readListening(file) === undefined)
     return { state: 'none', reason: 'no gateway of this configuration is running' }
   const access = locate(options)
-  return 'reason' in access ? { state: 'none', reason: access.reason } : await callGateway(access)
+  return 'reason' in access ? { state: 'none', reason: access.reason } : await askGateway(access)
 }
 
 function locate(options: ControlOptions): GatewayAccessPoint | { reason: string } {
@@ -50,10 +56,9 @@ function locate(options: ControlOptions): GatewayAccessPoint | { reason: string 
   }
 }
 
-async function callGateway({ address, credential, source }: GatewayAccessPoint): Promise<GatewayState> {
-  const authorization = Buffer.from(`Bearer ${credential}`, 'utf8').toString('latin1')
-  const call = (path: string): Promise<Response> =>
-    fetch(address + path, { headers: { authorization }, redirect: 'error', signal: AbortSignal.timeout(limitMs) })
+async function askGateway(access: GatewayAccessPoint): Promise<GatewayState> {
+  const { address, source } = access
+  const call = (path: string): Promise<Response> => callGateway(access, path, { timeoutMs: limitMs })
   const startedAt = Date.now()
   try {
     const response = await call('/api/channels')

@@ -3,13 +3,13 @@ import { autocompleteMultiselect, log } from '@clack/prompts'
 import { HookAuth } from '../../../config/schema/hook-auth.ts'
 import { childSchema, isRecord } from '../../../config/walk.ts'
 import type { Preset } from '../../../plugin/plugin.ts'
-import { CommandError } from '../../command-error.ts'
-import { escapeInLine } from '../../escape-for-terminal.ts'
-import type { Changes } from '../context.ts'
+import { CommandError } from '../../../plugin/errors.ts'
+import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
+import type { Changes, WizardContext } from '../context.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
 import { requiredSettings, variableOf, webhookVariable } from '../variables.ts'
-import { answerOf, askSetting, choose } from './prompts.ts'
-import type { WizardContext } from './wizard-context.ts'
+import { answerOf, choose } from '../../prompts.ts'
+import { askSetting } from './ask.ts'
 
 /** If the options name presets, only their missing secrets are asked for. */
 export async function askPresets(context: WizardContext): Promise<Changes> {
@@ -62,13 +62,14 @@ async function askPreset(preset: Preset, context: WizardContext): Promise<Change
   }
 }
 
-async function askSection(preset: Preset, { given, env }: WizardContext): Promise<Changes> {
+async function askSection(preset: Preset, { given, env, extensions }: WizardContext): Promise<Changes> {
   const { name, auth, setup } = preset
   const known = sectionOf(sectionOf(given, 'hooks'), name)
   const section: Record<string, unknown> = {}
   for (const setting of requiredSettings(preset).filter(({ key }) => known[key] === undefined))
     section[setting.key] = await askSetting(setting, { name, variable: variableOf(name, setting.key), env })
-  if (!auth || setup || known['auth'] !== undefined) return section
+  const hasSecret = auth && extensions.schemes.get(auth.scheme)?.secret !== false
+  if (!hasSecret || setup || known['auth'] !== undefined) return section
   const schema = childSchema(HookAuth, 'secret') ?? {}
   const description = 'The secret that the service signs with, or its public key; blank: it must send the hook token'
   const setting = { key: 'secret', schema: { ...schema, description }, isSecret: true, isOptional: true }

@@ -1,6 +1,7 @@
-// A preset for the webhooks of a shop: signed requests about orders, with one session for each order.
+// A preset for the webhooks of a shop: signed requests about orders, with one session for each order. Its scheme says how
+// the shop signs.
 import { entryOf, eventMessage, Maybe } from 'svc-gateway/kit'
-import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
+import { definePreset, defineScheme, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 import { createSamples } from './samples.ts'
 
 // Only the fields that the preset reads, so that the service can add others.
@@ -21,18 +22,35 @@ const Config = Type.Object({
 })
 type Config = Static<typeof Config>
 
-export default definePreset<Payload, Config>({
+// The header holds the time, and "v1=" with the hex HMAC-SHA256 of the time and the body: "t=1767225600,v1=5257…".
+export const scheme = defineScheme({
+  name: 'plugin-name',
+  description: 'Plugin Name: webhooks of the shop.',
+  signatures: [
+    {
+      header: 'x-signature',
+      separator: ',',
+      prefix: 'v1=',
+      signed: '{timestamp}.{body}',
+      timestamp: { prefix: 't=' },
+    },
+  ],
+})
+
+export const preset = definePreset<Payload, Config>({
   name: 'plugin-name',
   description: 'Plugin Name: orders of the shop.',
   payload: Payload,
   mapping: { name: 'Plugin Name' },
-  // The header holds "sha256=" and the hex HMAC-SHA256 of the body. The operator adds the secret.
-  auth: { scheme: 'hmac', header: 'x-signature', prefix: 'sha256=' },
+  // The operator adds the secret.
+  auth: { scheme: 'plugin-name' },
   config: Config,
   deliveryId: ({ payload }) => payload.id,
   toAction,
   samples: createSamples,
 })
+
+export default [preset, scheme]
 
 /** By the type of the event. Other events are skipped. */
 const events: Readonly<Record<string, string>> = {

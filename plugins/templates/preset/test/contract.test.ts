@@ -1,7 +1,7 @@
 // Runs the suite of presets: accepted, skipped and refused webhooks, and a signature.
 import { createHmac } from 'node:crypto'
 import { presetContract } from 'svc-gateway/testing'
-import preset from '../src/index.ts'
+import { preset, scheme } from '../src/index.ts'
 
 const order = (total: number, type = 'order.created') => ({
   id: 'w1',
@@ -9,7 +9,8 @@ const order = (total: number, type = 'order.created') => ({
   order: { number: 'A-1', total, currency: 'EUR' },
 })
 const body = JSON.stringify(order(20))
-const signature = createHmac('sha256', 'the secret').update(body).digest('hex')
+const time = Math.floor(Date.now() / 1000)
+const signature = createHmac('sha256', 'the secret').update(`${time}.${body}`).digest('hex')
 
 presetContract(preset, {
   config: { minimumTotal: 10 },
@@ -22,5 +23,6 @@ presetContract(preset, {
     { what: 'an event that is not reported', payload: order(20, 'order.viewed') },
   ],
   refused: [{ what: 'an order without a number', payload: { ...order(20), order: { total: 20, currency: 'EUR' } } }],
-  signed: { auth: { secret: 'the secret' }, headers: { 'x-signature': `sha256=${signature}` }, body },
+  signed: { auth: { secret: 'the secret' }, headers: { 'x-signature': `t=${time},v1=${signature}` }, body },
+  scheme,
 })

@@ -1,0 +1,164 @@
+// Reads one answer of a model from its stream: the text, the tool calls that it asks for, and the usage.
+import type { GenerateTextStepEndEvent, TextStreamPart, ToolSet } from 'ai'
+import type { Json } from '../plugin/plugin.ts'
+import type { ModelStep } from '../store/store.ts'
+import { wellFormed } from '../well-formed.ts'
+import { BrokenStreamError } from './model-error.ts'
+import { describeToolError } from './tool-error-text.ts'
+
+/** The maximum length of a reply, in characters. A longer reply is cut, with a mark, and the request is aborted. */
+export const maxReplyLength = 100_000
+/** The maximum output of one turn, including reasoning and tool arguments, in characters. */
+export const maxOutputLength = 2_000_000
+
+/** A service may answer with any name. */
+const maxModelNameLength = 200
+
+/** How much a turn may still write, in characters. Reading an answer reduces it. */
+export interface OutputLimits {
+  reply: number
+  output: number
+}
+
+export const createOutputLimits = (): OutputLimits => ({ reply: maxReplyLength, output: maxOutputLength })
+
+export interface CallRequest {
+  toolCallId: string
+  toolName: string
+  input: unknown
+  /** Why the call cannot be made: a sentence for the model. */
+  problem?: string | undefined
+}
+
+export interface ModelAnswer {
+  text: string
+  /** The message as the model reads it again in this turn, with what its provider added. */
+  message: Json
+  calls: readonly CallRequest[]
+  usage: NonNullable<ModelStep['usage']>
+  /** `stop`, `length` if the answer was cut, `tool-calls`, or another term of the model library. */
+  finishReason: string
+  firstTokenMs: number | undefined
+  responseModel: string | undefined
+}
+
+type Part = TextStreamPart<ToolSet>
+
+/** What was read so far. */
+interface Reading {
+  limits: OutputLimits
+  text: string
+  calls: Map<string, CallRequest>
+  usage: ModelAnswer['usage']
+  finishReason: string | undefined
+}
+
+interface Source {
+  stream: AsyncIterable<Part>
+  /** The whole step, once the stream has ended. */
+  ended(): GenerateTextStepEndEvent | undefined
+}
+
+/** Throws if the stream reports an error, or ends before the answer is complete. */
+export async function readAnswer(
+  { stream, ended }: Source,
+  limits: OutputLimits,
+  onDelta?: (text: string) => void,
+): Promise<ModelAnswer> {
+  const reading: Reading = { limits, text: '', calls: new Map(), usage: createUsage(), finishReason: undefined }
+  for await (const part of stream) {
+    readPart(reading, part, onDelta)
+    if (limits.reply < 0) return cutAnswer(reading, `[cut: the reply is longer than ${maxReplyLength} characters]`)
+    if (limits.output < 0) return cutAnswer(reading, `[cut: the model wrote more than ${maxOutputLength} characters]`)
+  }
+  if (reading.finishReason === undefined) throw new BrokenStreamError('The stream ended without a finish.')
+  const step = ended()
+  const message = step?.response.messages.find(({ role }) => role === 'assistant') as Json | undefined
+  return {
+    ...createAnswer(reading, reading.finishReason),
+    message: wellFormed(message ?? createMessage(reading.text)),
+    calls: [...reading.calls.values()],
+    firstTokenMs: step?.performance.timeToFirstOutputMs,
+    responseModel: step?.response.modelId.slice(0, maxModelNameLength),
+  }
+}
+
+/** Ignores parts that neither the reply nor the steps need. */
+function readPart(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
+  const { limits, calls } = reading
+  if (part.type === 'text-delta') readText(reading, part.text, onDelta)
+  else if (part.type === 'reasoning-delta') limits.output -= part.text.length
+  else if (part.type === 'tool-input-delta') limits.output -= part.delta.length
+  else if (part.type === 'tool-call') calls.set(part.toolCallId, { ...pickCall(part) })
+  else if (part.type === 'tool-error')
+    calls.set(part.toolCallId, { ...pickCall(part), problem: describeToolError(readErrorMessage(part.error)) })
+  else if (part.type === 'finish-step') reading.usage = toUsage(part.usage)
+  else if (part.type === 'finish') reading.finishReason ??= requireComplete(part)
+  else if (part.type === 'error') readError(reading, part.error)
+}
+
+const pickCall = ({ toolCallId, toolName, input }: CallRequest): CallRequest => ({ toolCallId, toolName, input })
+
+const readErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+function readText(reading: Reading, text: string, onDelta: ((text: string) => void) | undefined): void {
+  const { limits } = reading
+  const kept = text.slice(0, Math.max(0, limits.reply))
+  limits.output -= text.length
+  limits.reply -= text.length
+  reading.text += kept
+  if (kept) onDelta?.(kept)
+}
+
+/** A model that calls a tool although it may not has used up its steps. That is not an error of the stream. */
+function readError(reading: Reading, error: unknown): void {
+  if ((error as Error | undefined)?.name !== 'AI_ToolChoiceViolationError') throw error
+  reading.finishReason = 'tool-calls'
+}
+
+/** Throws if the service gave a finish reason of an incomplete stream, or none. */
+function requireComplete({ finishReason, rawFinishReason }: Extract<Part, { type: 'finish' }>): string {
+  if (['error', 'interrupted'].includes(finishReason) || (finishReason === 'other' && rawFinishReason === undefined))
+    throw new BrokenStreamError('The stream broke off.')
+  return finishReason
+}
+
+const createAnswer = ({ text, usage }: Reading, finishReason: string): ModelAnswer => ({
+  // Applied to the whole text, because a stream may split a surrogate pair.
+  text: text.toWellFormed(),
+  message: createMessage(text.toWellFormed()),
+  calls: [],
+  usage,
+  finishReason,
+  firstTokenMs: undefined,
+  responseModel: undefined,
+})
+
+function cutAnswer(reading: Reading, mark: string): ModelAnswer {
+  reading.text += `\n${mark}`
+  return createAnswer(reading, 'length')
+}
+
+const createMessage = (text: string): Json => ({
+  role: 'assistant',
+  content: text ? [{ type: 'text', text }] : [],
+})
+
+const createUsage = (): ModelAnswer['usage'] => ({
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  reasoningTokens: 0,
+  totalTokens: 0,
+})
+
+function toUsage(usage: Extract<Part, { type: 'finish-step' }>['usage']): ModelAnswer['usage'] {
+  const { inputTokens = 0, outputTokens = 0 } = usage
+  return {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens: usage.inputTokenDetails.cacheReadTokens ?? 0,
+    reasoningTokens: usage.outputTokenDetails.reasoningTokens ?? 0,
+    totalTokens: usage.totalTokens ?? inputTokens + outputTokens,
+  }
+}

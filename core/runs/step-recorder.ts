@@ -1,0 +1,79 @@
+// Records the steps of an attempt: stores them, shortened and without secrets, and publishes them.
+import type { Json } from '../plugin/plugin.ts'
+import { retryUntilStored } from '../store/retry-until-stored.ts'
+import type { Step, StepContent, Store, StoredRun } from '../store/store.ts'
+import { untilAborted } from '../deadline.ts'
+import { Stopped } from './attempt-result.ts'
+
+export interface StepRecorder {
+  /** Waits while the store is unavailable. Throws `Stopped` if the run is lost, and the reason of the signal. */
+  record(steps: readonly Step[], count: number): Promise<void>
+  /** Publishes the beginning of a call of the model, which is not stored. */
+  begin(step: Step): void
+  /** The step as it is stored with the end of its run. */
+  shorten(step: Step): Step
+  /** The call of the model that has begun and not ended. */
+  current(): Step | undefined
+  /** All steps that this attempt has stored, in their last state. */
+  stored(): readonly Step[]
+}
+
+interface RecorderDeps {
+  store: Pick<Store, 'recordSteps'>
+  /** Redacts the strings of a JSON text. */
+  redactJson(text: string): string
+  publish(run: StoredRun, step: Step): void
+}
+
+const storeRetryMs = 1_000
+/** The most characters of arguments, and of a result, that are kept. */
+const maxLength = 64 * 1024
+
+export function createStepRecorder(
+  { store, redactJson, publish }: RecorderDeps,
+  run: StoredRun,
+  signal: AbortSignal,
+): StepRecorder {
+  const stored = new Map<number, Step>()
+  let current: Step | undefined
+  const keepsContent = run.spec.origin.keepContent !== false
+
+  const shortenValue = (value: Json): Json => {
+    const text = JSON.stringify(value)
+    const safe = redactJson(text)
+    if (safe.length <= maxLength) return safe === text ? value : (JSON.parse(safe) as Json)
+    const whole = typeof value === 'string' ? (JSON.parse(safe) as string) : safe
+    return `${whole.slice(0, maxLength).toWellFormed()}\n[cut: ${whole.length} characters in all]`
+  }
+  const shortenContent = (content: StepContent): StepContent =>
+    Object.fromEntries(
+      Object.entries(content).flatMap(([key, value]) => (value === undefined ? [] : [[key, shortenValue(value)]])),
+    )
+  const shorten = (step: Step): Step => ({
+    ...step,
+    content: keepsContent && step.content ? shortenContent(step.content) : null,
+  })
+
+  return {
+    record: async (steps, count) => {
+      const shortened = steps.map(shorten)
+      const work = retryUntilStored(() => store.recordSteps(run, { steps: shortened, count }), {
+        everyMs: storeRetryMs,
+        isGivenUp: () => signal.aborted,
+      })
+      if (!(await untilAborted(work, signal))) throw new Stopped('lost')
+      current = undefined
+      for (const step of shortened) {
+        stored.set(step.number, step)
+        publish(run, step)
+      }
+    },
+    begin: (step) => {
+      current = step
+      publish(run, step)
+    },
+    shorten,
+    current: () => current,
+    stored: () => [...stored.values()],
+  }
+}

@@ -1,0 +1,123 @@
+// Talks to an agent. In a terminal it reads messages until Ctrl-D; a pipe is one message.
+import { createInterface, type Interface } from 'node:readline/promises'
+import { text as readAll } from 'node:stream/consumers'
+import { describeStep, type RunStep } from 'svc-gateway/kit'
+import { type CommandContext, CommandError, exitCodes } from 'svc-gateway/plugin'
+
+type Context = CommandContext<'control'>
+
+interface ChatInput {
+  message?: string
+  session?: string
+  json?: boolean
+}
+
+interface Delta {
+  runId: string
+  text: string
+}
+
+interface Reply {
+  status: string
+  reply?: string
+  error?: { message: string }
+}
+
+/** Sends a message, streams the reply, and resolves with it. */
+interface Conversation extends Disposable {
+  say(text: string): Promise<Reply>
+  /** Cancels the turn. If there is none, or if it is being cancelled, the command ends. */
+  interrupt(): void
+}
+
+export async function chat({ message, session, json }: ChatInput, context: Context): Promise<void> {
+  const text = message === undefined && process.stdin.isTTY ? undefined : (message ?? (await readAll(process.stdin)))
+  if (text?.trim() === '') throw new CommandError('The message is empty; give it as an argument or on standard input.')
+  using conversation = await startConversation({ session, json }, context)
+  if (text === undefined) await talk(conversation, { json, context })
+  else await askOnce(text.trim(), conversation, { json, context })
+}
+
+async function startConversation(
+  { session, json }: Pick<ChatInput, 'session' | 'json'>,
+  { control, terminal }: Context,
+): Promise<Conversation> {
+  let runId: string | undefined
+  let isCancelling = false
+  let hasStreamed = false
+  /** The tool calls of the turn, while they run. Other runs have steps, too. */
+  const showStep = (step: RunStep & { runId: string }): void => {
+    if (step.kind !== 'tool' || step.runId !== runId) return
+    const [what = '', time = '', details = ''] = describeStep(step)
+    terminal.notify(`[${[what, time, details].filter(Boolean).join('  ')}]`)
+  }
+  const connection = await control.connect((method, params) => {
+    if (method === 'step') return showStep(params as RunStep & { runId: string })
+    const delta = params as Delta
+    runId = delta.runId
+    if (json || delta.text === '') return
+    hasStreamed = true
+    terminal.write(delta.text)
+  })
+  if (!json) await connection.call('subscribe', { topics: ['step'] })
+  return {
+    async say(text) {
+      isCancelling = hasStreamed = false
+      try {
+        const reply = await connection.call<Reply>('chat.send', { sessionKey: session, text })
+        if (json) terminal.printJson(reply)
+        else terminal.print(hasStreamed ? '' : (reply.reply ?? ''))
+        return reply
+      } finally {
+        runId = undefined
+      }
+    },
+    interrupt() {
+      if (runId === undefined || isCancelling) process.exit(exitCodes.interrupted)
+      isCancelling = true
+      // If it fails, the turn has ended.
+      connection.call('runs.cancel', { id: runId }).catch(() => undefined)
+    },
+    [Symbol.dispose]: () => connection[Symbol.dispose](),
+  }
+}
+
+const problemOf = ({ status, error }: Reply): string | undefined => {
+  if (status === 'succeeded') return undefined
+  return error ? `The turn ended as ${status}: ${error.message}` : `The turn ended as ${status}.`
+}
+
+interface Setting {
+  json: boolean | undefined
+  context: Context
+}
+
+async function askOnce(text: string, conversation: Conversation, { json, context }: Setting): Promise<void> {
+  context.signal.addEventListener('abort', () => conversation.interrupt())
+  const reply = await conversation.say(text)
+  const problem = problemOf(reply)
+  if (reply.status === 'cancelled') process.exitCode = exitCodes.interrupted
+  else if (problem !== undefined && json) process.exitCode = 1
+  else if (problem !== undefined) throw new CommandError(problem)
+}
+
+async function talk(conversation: Conversation, { json, context: { terminal } }: Setting): Promise<void> {
+  terminal.notify('Ctrl-C cancels a turn, and ends the chat between turns.')
+  const input = createInterface({ input: process.stdin, output: process.stderr })
+  // In this mode, the terminal sends no signal.
+  input.on('SIGINT', () => conversation.interrupt())
+  for await (const text of readMessages(input)) {
+    const problem = problemOf(await conversation.say(text))
+    if (problem !== undefined && !json) terminal.notify(problem)
+  }
+}
+
+/** The lines that are not blank, until Ctrl-D. */
+async function* readMessages(input: Interface): AsyncGenerator<string> {
+  input.setPrompt('> ')
+  input.prompt()
+  for await (const line of input) {
+    if (line.trim() !== '') yield line
+    input.prompt()
+  }
+}

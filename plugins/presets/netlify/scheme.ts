@@ -1,0 +1,41 @@
+// The scheme of Netlify: a JSON Web Token, signed with the shared secret, whose claims contain the hash of the body.
+import { createHmac, hash } from 'node:crypto'
+import { defineScheme, type OutgoingRequest, type SignContext, type SignedRequest } from 'svc-gateway/plugin'
+
+const header = 'x-webhook-signature'
+
+export const scheme = defineScheme({
+  name: 'netlify',
+  description: 'Webhooks of Netlify.',
+  signatures: [{ header, encoding: 'base64url', separator: '.', signed: signedContent }],
+  sign,
+})
+
+/**
+ * The header and the claims of the token. Undefined if the token is malformed, has another issuer, or belongs to another
+ * body.
+ */
+function signedContent({ header: read, rawBody }: SignedRequest): string | undefined {
+  const parts = (read(header) ?? '').trim().split('.')
+  const claims = claimsOf(parts[1] ?? '')
+  const isOurs =
+    parts.length === 3 && claims['iss'] === 'netlify' && claims['sha256'] === hash('sha256', rawBody, 'hex')
+  return isOurs ? `${parts[0]}.${parts[1]}` : undefined
+}
+
+function claimsOf(encoded: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(Buffer.from(encoded, 'base64url').toString('utf8'))) as Record<string, unknown>
+  } catch {
+    return {}
+  }
+}
+
+function sign({ body }: OutgoingRequest, { secret }: SignContext) {
+  const parts = [
+    { alg: 'HS256', typ: 'JWT' },
+    { iss: 'netlify', sha256: hash('sha256', body) },
+  ]
+  const content = parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  return { headers: { [header]: `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}` } }
+}

@@ -1,0 +1,20 @@
+// Kills gateways hundreds of times within turns that call tools. SEED= repeats the pace of a run.
+import { expect, inject, it } from 'vitest'
+import { createDatabase } from '../postgres.ts'
+import { surviveCrashesInTurns } from '../reliability/turn-crashes.ts'
+
+const kills = Number(process.env['KILLS'] ?? 500)
+
+it('makes no completed call again when one gateway is killed within turns', async () => {
+  const survived = await surviveCrashesInTurns({ kills })
+  console.log(survived)
+  expect(survived.runs).toBeGreaterThan(kills)
+})
+
+it('makes no completed call again when two gateways on PostgreSQL are killed within turns', async () => {
+  const database = await createDatabase(inject('postgresUrl'))
+  const survived = await surviveCrashesInTurns({ kills, databaseUrl: database.url, gateways: 2 })
+  console.log(survived)
+  expect(survived.runs).toBeGreaterThan(kills / 2)
+  await database.remove()
+})
