@@ -94,6 +94,8 @@ export interface Services {
     store: Store
     /** Resolves when the store is open, and rejects when it cannot be opened. */
     opened: Promise<unknown>
+    /** The time of the store, which all gateways on it share. */
+    now(): number
     /** Why the store cannot be used at the moment although it is open: a sentence. */
     findFault(): string | undefined
     /** True: other gateways may use the store at the same time. */
@@ -242,6 +244,7 @@ export function openServices(options: ServiceOptions): Services {
     storage: {
       store,
       opened: opening.opened,
+      now: opening.now,
       findFault: opening.findFault,
       isShared,
       replicas,

@@ -16,6 +16,8 @@ export interface PostgresServer {
   url: string
   /** The main process. */
   readonly process: ChildProcess
+  /** The directory of its data. */
+  data: string
   start(): Promise<void>
   /** Kills the server without letting it write anything. `start` recovers it. */
   kill(): Promise<void>
@@ -26,22 +28,18 @@ export interface PostgresServer {
 /** PostgreSQL refuses to run as root. */
 export const serverUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
-/** `flags` are settings, such as `fsync=off`. */
-export async function startPostgres(flags: readonly string[] = []): Promise<PostgresServer> {
+/** `flags` are settings, such as `fsync=off`. With `standbyOf`, the server replicates that one, until it is promoted. */
+export async function startPostgres(
+  flags: readonly string[] = [],
+  { standbyOf }: { standbyOf?: PostgresServer } = {},
+): Promise<PostgresServer> {
   const binaries = await findBinaries()
   const dir = await mkdtemp(join(tmpdir(), 'postgres-'))
   if (serverUser.uid !== undefined) await chown(dir, serverUser.uid, serverUser.gid)
-  const password = randomBytes(12).toString('hex')
-  const passwordFile = `${dir}.password`
-  await writeFile(passwordFile, password)
-  if (serverUser.uid !== undefined) await chown(passwordFile, serverUser.uid, serverUser.gid)
   const data = join(dir, 'data')
-  const initFlags = ['--auth=scram-sha-256', '--username=postgres', '--no-sync', '--locale=C', '--encoding=UTF8']
-  await promisify(execFile)(binaries.initdb, [`--pgdata=${data}`, `--pwfile=${passwordFile}`, ...initFlags], {
-    ...serverUser,
-    cwd: dir,
-  })
-  await rm(passwordFile)
+  const password = standbyOf ? new URL(standbyOf.url).password : randomBytes(12).toString('hex')
+  if (standbyOf) await copyServer(standbyOf, data)
+  else await initialize(binaries, { dir, data, password })
   const port = await findFreePort()
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', ...flags]
@@ -54,7 +52,7 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
     const { promise: ready, resolve, reject } = Promise.withResolvers<void>()
     server.stderr?.on('data', (chunk: Buffer) => {
       log = (log + chunk.toString()).slice(-4000)
-      if (log.includes('ready to accept connections')) resolve()
+      if (/ready to accept (read-only )?connections/.test(log)) resolve()
     })
     server.once('exit', () => reject(new Error(`PostgreSQL ended: ${log}`)))
     await ready
@@ -73,6 +71,7 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
     get process() {
       return server
     },
+    data,
     start,
     kill: () => end('SIGKILL'),
     remove: async () => {
@@ -80,6 +79,43 @@ export async function startPostgres(flags: readonly string[] = []): Promise<Post
       await rm(dir, { recursive: true, force: true })
     },
   }
+}
+
+async function initialize(
+  binaries: { initdb: string },
+  { dir, data, password }: { dir: string; data: string; password: string },
+): Promise<void> {
+  const passwordFile = `${dir}.password`
+  await writeFile(passwordFile, password)
+  if (serverUser.uid !== undefined) await chown(passwordFile, serverUser.uid, serverUser.gid)
+  const initFlags = ['--auth=scram-sha-256', '--username=postgres', '--no-sync', '--locale=C', '--encoding=UTF8']
+  await promisify(execFile)(binaries.initdb, [`--pgdata=${data}`, `--pwfile=${passwordFile}`, ...initFlags], {
+    ...serverUser,
+    cwd: dir,
+  })
+  await rm(passwordFile)
+}
+
+/** Copies the data of a running server, as `pg_basebackup` does, and makes the copy its standby. */
+async function copyServer(primary: PostgresServer, data: string): Promise<void> {
+  const client = new Client({ connectionString: primary.url })
+  await client.connect()
+  await client.query(`SELECT pg_backup_start('standby', true)`)
+  await promisify(execFile)('cp', ['-a', primary.data, data])
+  const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
+  await client.end()
+  const { hostname, port, username, password } = new URL(primary.url)
+  const source = `host=${hostname} port=${port} user=${username} password=${password}`
+  const files: [name: string, text: string][] = [
+    ['backup_label', rows[0]?.labelfile ?? ''],
+    ['standby.signal', ''],
+    ['postgresql.auto.conf', `primary_conninfo = '${source}'\n`],
+  ]
+  for (const [name, text] of files) {
+    await writeFile(join(data, name), text)
+    if (serverUser.uid !== undefined) await chown(join(data, name), serverUser.uid, serverUser.gid)
+  }
+  await rm(join(data, 'postmaster.pid'))
 }
 
 /** Creates a database on the server of `serverUrl`. */
@@ -110,6 +146,8 @@ export async function channelOf(databaseUrl: string): Promise<string> {
 /** Runs one statement on a connection of its own. */
 export async function query(url: string, sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url })
+  // A server that ends also fails the statement, if there is one.
+  client.on('error', () => undefined)
   await client.connect()
   try {
     return (await client.query<Record<string, unknown>>(sql, values)).rows
@@ -117,6 +155,30 @@ export async function query(url: string, sql: string, values: unknown[] = []): P
     await client.end()
   }
 }
+
+/** Copies all rows into new tables in the schema `backup`. */
+export async function copyTables(url: string): Promise<void> {
+  await query(url, 'CREATE SCHEMA backup')
+  await query(url, copyTablesSql)
+}
+
+/** Leaves what a dump and its restore leave: the rows of `copyTables`, in other tables. */
+export async function restoreTables(url: string): Promise<void> {
+  await query(url, 'ALTER SCHEMA public RENAME TO gone; ALTER SCHEMA backup RENAME TO public')
+}
+
+const copyTablesSql = `
+  DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+      EXECUTE format('CREATE TABLE backup.%I (LIKE public.%I INCLUDING ALL)', name, name);
+      EXECUTE format('INSERT INTO backup.%I OVERRIDING SYSTEM VALUE SELECT * FROM public.%I', name, name);
+      IF EXISTS (SELECT 1 FROM information_schema.columns
+                 WHERE table_schema = 'backup' AND table_name = name AND is_identity = 'YES') THEN
+        EXECUTE format('SELECT setval(pg_get_serial_sequence(%L, ''seq''), coalesce(max(seq), 1)) FROM backup.%I',
+          'backup.' || name, name);
+      END IF;
+    END LOOP;
+  END $$`
 
 async function findBinaries(): Promise<{ postgres: string; initdb: string }> {
   const os = process.platform === 'win32' ? 'windows' : process.platform

@@ -13,7 +13,7 @@ export type ToolApiArea = ReturnType<typeof buildToolApi>
 export function buildToolApi(context: BuildContext, { agents, models, recipients }: AgentArea) {
   const { config, services } = context
   const { storage, work, delivery, logs } = services
-  const { store, createId } = storage
+  const { store, createId, now } = storage
   const { runs } = work
   const { maxAttempts } = config.agents.defaults
   const toolDelivery = createToolDelivery({
@@ -27,7 +27,7 @@ export function buildToolApi(context: BuildContext, { agents, models, recipients
   const limits = config.tools.subagents
   const subagentRuns = createSubagentRuns({ store, runs, agents, models, createId, limits, maxAttempts })
   const log = logs.logFor('agents')
-  const schedules = createSchedules({ store, runs, agents, toolDelivery, createId, maxAttempts, log })
+  const schedules = createSchedules({ store, runs, agents, toolDelivery, createId, now, maxAttempts, log })
   const sessions = createSessionsView(store, agents.default.id)
   const gateway = buildGatewayApi(context, agents)
   const { propagateTo: traceHosts } = config.telemetry

@@ -14,6 +14,8 @@ export interface ScheduleApiDeps extends ScheduleRunDeps {
   runs: Pick<Runs, 'accept'>
   agents: Agents
   toolDelivery: Pick<ToolDelivery, 'resolve'>
+  /** The time of the store: another gateway may fire the schedule. */
+  now(): number
 }
 
 interface ScheduleRunDeps {
@@ -30,7 +32,7 @@ export function createScheduleApi(deps: ScheduleApiDeps, caller: Caller, onAdded
   return {
     add: async (request) => {
       const schedule = await createSchedule(deps, request, caller)
-      const at = Date.now()
+      const at = deps.now()
       if (!(await store.addSchedule(schedule, { at, most: maxSchedulesPerAgent })))
         throw new InputError(`The agent already has ${maxSchedulesPerAgent} schedules, which is the limit; remove one.`)
       onAdded()
@@ -62,7 +64,7 @@ export const createScheduleRun = (
 
 async function createSchedule(deps: ScheduleApiDeps, request: ScheduleRequest, caller: Caller): Promise<NewSchedule> {
   const { agentId } = caller.subject
-  const now = Date.now()
+  const now = deps.now()
   const timing = parseTiming(request.timing, now)
   const nextAt = await computeNextFiring(timing, { due: timing.kind === 'at' ? now - 1 : now, now })
   if (nextAt === undefined) throw new InputError('cron never fires: no such day exists.')

@@ -21,11 +21,11 @@ interface SchedulesDeps extends ScheduleApiDeps {
 
 const maxFiringsAtOnce = 50
 const retryMs = 5_000
-/** The wall clock may jump, and another gateway may add a schedule and die, so the store is read at least this often. */
+/** The clock may jump, and another gateway may add a schedule and die, so the store is read at least this often. */
 const maxWaitMs = 10_000
 
 export function createSchedules(deps: SchedulesDeps): Schedules {
-  const { store, log } = deps
+  const { store, now, log } = deps
   // Infinity: the first look always replans, because the clock may have been set back while the gateway was down.
   let lastLookAt = Infinity
   const outage = createOutage(log, {
@@ -34,15 +34,15 @@ export function createSchedules(deps: SchedulesDeps): Schedules {
   })
 
   const fireDue = async (): Promise<void> => {
-    const now = Date.now()
-    if (now < lastLookAt) await replan(deps, now)
-    lastLookAt = now
-    const due = await store.listDueSchedules(Date.now(), maxFiringsAtOnce)
+    const lookAt = now()
+    if (lookAt < lastLookAt) await replan(deps, lookAt)
+    lastLookAt = lookAt
+    const due = await store.listDueSchedules(now(), maxFiringsAtOnce)
     let hasFailed = false
     for (const schedule of due) hasFailed = !(await tryFire(deps, schedule, outage)) || hasFailed
     if (due.length > 0 && !hasFailed) outage.worked()
     const next = (await store.getNextScheduleAt()) ?? Infinity
-    const waitMs = Math.min(Math.max(0, next - Date.now()), maxWaitMs)
+    const waitMs = Math.min(Math.max(0, next - now()), maxWaitMs)
     poller.notifyIn(hasFailed ? Math.max(waitMs, retryMs) : waitMs)
   }
   const poller = createPoller({ claim: fireDue, retryMs, log })
@@ -83,14 +83,13 @@ async function tryFire(deps: SchedulesDeps, schedule: StoredSchedule, outage: Ou
  * last one.
  */
 async function fire(deps: SchedulesDeps, schedule: StoredSchedule): Promise<void> {
-  const now = Date.now()
-  const nextAt = (await computeNextFiring(schedule.timing, { due: schedule.nextAt, now })) ?? null
+  const nextAt = (await computeNextFiring(schedule.timing, { due: schedule.nextAt, now: deps.now() })) ?? null
   const run = createScheduleRun(deps, schedule)
   const { queued, running } = await deps.store.getSessionCounts(run.sessionKey)
   const skips = queued + running > 0 && nextAt !== null
   if (skips) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
   await deps.runs.accept({
-    at: now,
+    at: Date.now(),
     firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt },
     runs: skips ? [] : [run],
   })

@@ -1,8 +1,7 @@
 // Accepts requests: their log entries, idempotency keys, events, runs, deliveries and routes, each request as a whole.
 import type { Json } from '../plugin/plugin.ts'
-import { type Insertion, lastOfEach, type Row, type Timestamp, type Transaction } from './transaction.ts'
+import { type Insertion, lastOfEach, type Row, settleAll, type Timestamp, type Transaction } from './transaction.ts'
 import { eventInsertion, type NewEvent, toEventRows } from './tables/event.ts'
-import { settleAll } from './settle-all.ts'
 import { claimKeys, claimLatestKey, type IdempotencyKey, type Replay, replayReply } from './tables/idempotency.ts'
 import { deliveryInsertion, type NewDelivery, toDeliveryRow } from './tables/outbox.ts'
 import { type NewRequest, requestInsertion, toAcceptedRow } from './tables/request.ts'

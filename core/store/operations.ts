@@ -1,7 +1,7 @@
 // All operations of the store. Each file of a table lists its own; every engine performs them inside one transaction.
 import { acceptWrites } from './accept.ts'
 import { liveCountReads } from './live-counts.ts'
-import { purgeWrites } from './purge.ts'
+import { purgeReads, purgeWrites } from './purge.ts'
 import { eventReads, eventWrites } from './tables/event.ts'
 import { exposureReads, exposureWrites } from './tables/exposure.ts'
 import { idempotencyReads, idempotencyWrites } from './tables/idempotency.ts'
@@ -15,11 +15,9 @@ import { runQueueReads, runQueueWrites } from './tables/run-queue.ts'
 import { scheduleReads, scheduleWrites } from './tables/schedule.ts'
 import { sessionReads } from './tables/session.ts'
 import { sessionListReads } from './tables/session-list.ts'
-import { spaceReads, spaceWrites } from './tables/space.ts'
 import { stateReads, stateWrites } from './tables/state.ts'
 import { stepReads, stepWrites } from './tables/step.ts'
-import { transcriptReads } from './tables/transcript.ts'
-import type { Transaction } from './transaction.ts'
+import { isReadLater, type ReadLater, type Reader, type Transaction } from './transaction.ts'
 
 const writes = {
   ...acceptWrites,
@@ -34,7 +32,6 @@ const writes = {
   ...runEndWrites,
   ...runQueueWrites,
   ...scheduleWrites,
-  ...spaceWrites,
   ...stateWrites,
   ...stepWrites,
 }
@@ -52,10 +49,9 @@ const reads = {
   ...scheduleReads,
   ...sessionReads,
   ...sessionListReads,
-  ...spaceReads,
+  ...purgeReads,
   ...stateReads,
   ...stepReads,
-  ...transcriptReads,
 }
 
 export const operations = { ...writes, ...reads }
@@ -71,10 +67,21 @@ export type OperationArgs<Name extends OperationName> = Operations[Name] extends
   ? Args
   : never
 
+/** What an operation returns to its caller. */
+export type OperationResult<Name extends OperationName> =
+  Awaited<ReturnType<Operations[Name]>> extends ReadLater<infer Result> ? Result : Awaited<ReturnType<Operations[Name]>>
+
 /** A call of an operation, as it is sent to the store's thread. */
 export type StoreCall = { [Name in OperationName]: readonly [name: Name, args: OperationArgs<Name>] }[OperationName]
 
 export const isWrite = ([name]: StoreCall): boolean => name in writes
 
-export const perform = (tx: Transaction, [name, args]: StoreCall): Promise<unknown> =>
+/** Performs a call. What it reads later is left to `readResult`. */
+export const write = (tx: Transaction, [name, args]: StoreCall): Promise<unknown> =>
   (operations[name] as (tx: Transaction, ...args: readonly unknown[]) => Promise<unknown>)(tx, ...args)
+
+export const readResult = async (tx: Reader, written: unknown): Promise<unknown> =>
+  isReadLater(written) ? await written.readLater(tx) : written
+
+export const perform = async (tx: Transaction, call: StoreCall): Promise<unknown> =>
+  await readResult(tx, await write(tx, call))

@@ -1,9 +1,11 @@
-// Purges ended records, the oldest first and a few rows per step. Live records, and records that those need, stay.
+// Purges ended records, the oldest first and a few rows per step, and returns free space to the disk. Live records, and
+// records that those need, stay.
 import type { SessionPosition } from './tables/session-list.ts'
-import type { Timestamp, Transaction } from './transaction.ts'
+import type { Space, Timestamp, Transaction } from './transaction.ts'
 
 /** The operations of the store in this file. */
-export const purgeWrites = { purge, purgeBodies }
+export const purgeWrites = { purge, purgeBodies, reclaimSpace }
+export const purgeReads = { getSpace }
 
 /** The kinds of records that are purged. Sessions are purged only if no caller has named them. */
 export type Purgeable = 'requests' | 'runs' | 'deliveries' | 'events' | 'sessions'
@@ -205,4 +207,13 @@ export async function purgeBodies(tx: Transaction, { before, from = 0 }: PurgeBo
     more: purged.length < old.length || old.length === maxRows,
     complete: purged.every(({ awaited }) => awaited === 0),
   }
+}
+
+export async function getSpace(tx: Transaction): Promise<Space> {
+  return await tx.getSpace()
+}
+
+/** Returns up to this many free bytes to the disk, rounded up to whole units of the engine. */
+export async function reclaimSpace(tx: Transaction, bytes: number): Promise<void> {
+  await tx.reclaimSpace(bytes)
 }

@@ -1,7 +1,19 @@
 // The store: its operations, each of which is one atomic transaction and resolves when its changes are on disk.
+import type { AcceptCommand } from './accept.ts'
 import type { Commits } from './commits/commits.ts'
-import type { OperationArgs, Operations } from './operations.ts'
+import type { GroupCommit } from './group-commit.ts'
+import {
+  type OperationArgs,
+  type OperationName,
+  type OperationResult,
+  type Operations,
+  operations,
+  type StoreCall,
+} from './operations.ts'
 import type { Replicas } from './replicas.ts'
+import { maxPurgedKeys } from './tables/idempotency.ts'
+
+import type { Timestamp } from './transaction.ts'
 
 export type * from './accept.ts'
 export type * from './commits/commits.ts'
@@ -22,15 +34,14 @@ export type * from './tables/schedule.ts'
 export type * from './tables/session.ts'
 export type * from './tables/session-list.ts'
 export type * from './tables/step.ts'
-export type * from './tables/transcript.ts'
 export type { Space, Timestamp } from './transaction.ts'
 export { limitCharacters, readText } from './tables/event.ts'
 export { stepStatuses } from './tables/step.ts'
 export { agentOfKey } from './tables/session-list.ts'
 
-/** The functions of `tables/`, `accept.ts`, `purge.ts` and `live-counts.ts`, without the transaction. */
+/** The functions that `operations.ts` lists, without the transaction. */
 export type StoreOperations = {
-  [Name in keyof Operations]: (...args: OperationArgs<Name>) => ReturnType<Operations[Name]>
+  [Name in keyof Operations]: (...args: OperationArgs<Name>) => Promise<OperationResult<Name>>
 }
 
 export interface Store extends StoreOperations {
@@ -43,10 +54,45 @@ export interface OpeningStore {
   /** Rejects when the store cannot be opened. It must then be closed. */
   opened: Promise<void>
   commits: Commits
+  /** The time of the store, which all gateways on it share. */
+  now(): Timestamp
   /** Why the store cannot be used at the moment although it is open: a sentence. */
   findFault(): string | undefined
   /** True: other gateways may use the store at the same time. */
   isShared: boolean
   /** The other gateways on the same store. */
   replicas: Replicas
+}
+
+type CallStore = Pick<GroupCommit, 'call' | 'callWithDeadline'>
+
+/** Builds a store's methods from the two ways to call an engine: with and without a deadline. */
+export function createStoreCalls({ call, callWithDeadline }: CallStore): StoreOperations {
+  const names = Object.keys(operations) as OperationName[]
+  const plain = Object.fromEntries(
+    names.map((name) => [name, (...args: unknown[]) => call([name, args] as unknown as StoreCall)]),
+  ) as unknown as StoreOperations
+  return {
+    ...plain,
+    accept: (command) =>
+      callWithDeadline(['accept', [command]], countCharacters(command)) as ReturnType<Store['accept']>,
+    probe: () => callWithDeadline(['probe', []], 0) as Promise<void>,
+    async purgeExpiredKeys(at) {
+      let total = 0
+      let purged: number
+      do {
+        purged = await plain.purgeExpiredKeys(at)
+        total += purged
+      } while (purged === maxPurgedKeys)
+      return total
+    },
+  }
+}
+
+/** Roughly what a command holds in memory: the length of its texts. */
+function countCharacters({ request, events = [], runs = [] }: AcceptCommand): number {
+  let characters = request?.body?.length ?? 0
+  for (const { text } of events) characters += text.length
+  for (const { spec } of runs) characters += spec.message.length
+  return characters
 }

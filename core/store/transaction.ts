@@ -16,6 +16,8 @@ export interface Insertion {
   table: string
   /** The columns and their types, in the order of a row's values. */
   columns: Readonly<Record<string, 'text' | 'integer'>>
+  /** Columns that have the same value in all new rows, and this value in SQL. */
+  constants?: Readonly<Record<string, string>>
   /** `ON CONFLICT …`. Its placeholders take the values that follow the rows. */
   onConflict?: string
   /** How many of the first columns are the key of `onConflict`. */
@@ -50,8 +52,36 @@ export interface Transaction {
   reclaimSpace(bytes: number): void | Promise<void>
 }
 
+/** Reads rows. */
+export type Reader = Pick<Transaction, 'all'>
+
+/**
+ * A result that is read when the transaction has ended. Its rows may be long, and a caller that does not take them must
+ * not hold up those who wait for the locks of the transaction.
+ */
+export interface ReadLater<Result> {
+  readLater(tx: Reader): Promise<Result>
+}
+
+export const isReadLater = (result: unknown): result is ReadLater<unknown> =>
+  typeof result === 'object' && result !== null && 'readLater' in result
+
+/** Returns the columns of an insertion and the values of its constants, each as a list in SQL. */
+export const listColumns = ({ columns, constants = {} }: Insertion): { names: string; constants: string[] } => ({
+  names: [...Object.keys(columns), ...Object.keys(constants)].join(', '),
+  constants: Object.values(constants),
+})
+
 /** One statement cannot update a row twice: of the rows with the same key, the last one counts. */
 export function lastOfEach(rows: readonly Row[], { keyColumns }: Insertion): readonly Row[] {
   if (keyColumns === undefined || rows.length === 1) return rows
   return [...new Map(rows.map((row) => [JSON.stringify(row.slice(0, keyColumns)), row])).values()]
+}
+
+/** Like `Promise.all`, but rejects only when all have ended, so that nothing is left running on a connection. */
+export async function settleAll<Results extends readonly unknown[]>(
+  promises: Results,
+): Promise<{ -readonly [Index in keyof Results]: Awaited<Results[Index]> }> {
+  await Promise.allSettled(promises)
+  return await Promise.all(promises)
 }

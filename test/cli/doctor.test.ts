@@ -279,6 +279,11 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
     (dir) => writeConfig(dir, { storage: { url: inject('postgresUrl').replace(/:[^:@]+@/, ':wrong-password@') } }),
   ],
   [
+    'a PostgreSQL server that does not sync its disk',
+    ['database_risky'],
+    (dir) => writeConfig(dir, { storage: { url: inject('postgresUrl') } }),
+  ],
+  [
     'a model server that does not answer',
     ['model_unreachable'],
     async (dir) => writeConfig(dir, providerOf(await findClosedAddress())),

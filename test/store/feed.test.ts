@@ -1,6 +1,6 @@
 // Feeds: subscribing, publishing and unsubscribing.
 import { expect, it } from 'vitest'
-import { createFeed } from '../../core/store/commits/feed.ts'
+import { createFeed } from '../../core/store/commits/commits.ts'
 
 it('publishes to the current subscribers only', () => {
   const feed = createFeed<string>()

@@ -15,7 +15,7 @@ import {
   start,
 } from '../contracts/store-samples.ts'
 
-export const held = { id: 'held', fencingToken: 1 }
+export const held = { id: 'held', fencingToken: start }
 export const claim = { owner: 'me', max: 4, at: start, leaseMs: 1000 }
 const route = {
   channel: 'pager',
@@ -153,7 +153,7 @@ export async function addSampleRows(tx: Transaction): Promise<void> {
   await accept(tx, { at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] })
   await perform(tx, ['cancelQueuedRun', ['over', cancelledEnd()]])
   await perform(tx, ['claimRuns', [claim]])
-  await perform(tx, ['endRun', [{ id: 'failed', fencingToken: 1 }, runEnd({ status: 'failed' })]])
+  await perform(tx, ['endRun', [{ id: 'failed', fencingToken: start }, runEnd({ status: 'failed' })]])
 }
 
 export const accept = (tx: Transaction, command: AcceptCommand) => perform(tx, ['accept', [command]])

@@ -1,8 +1,7 @@
 // Checks the store without opening it for work: its tables, its place and its size.
-import { inspectStore } from '../../store/inspect.ts'
+import { inspectStore, type StoreReport } from '../../store/inspect.ts'
 import { newestVersion } from '../../store/migrations/schema.ts'
 import { storeFileOf } from '../../store/store-url.ts'
-import type { StoreReport } from '../../store/report.ts'
 import { networkTypeOf, readFileSystem } from './disk.ts'
 import { type Finding, type FindingId, type Outcome, splitFix } from './finding.ts'
 import { limitMs } from './gateway/state.ts'
@@ -38,7 +37,8 @@ function describeReport(report: StoreReport): Outcome {
     case 'absent':
       return { skipped: 'there is no store yet' }
     case 'readable':
-      return report.version > newestVersion ? [newerStore(report.version)] : []
+      if (report.version > newestVersion) return [newerStore(report.version)]
+      return report.riskySettings.length > 0 ? [riskyStore(report.riskySettings)] : []
     case 'refused':
       return [
         brokenStore(
@@ -81,6 +81,14 @@ export const networkStore = (file: string, type: string): Finding => ({
   where: 'storage.url',
   problem: `The store ${file} is on a network file system (${type}), where SQLite can lose or damage data.`,
   fix: 'Set storage.url to a file on a local disk, or to a PostgreSQL database.',
+})
+
+const riskyStore = (settings: readonly string[]): Finding => ({
+  id: 'database_risky',
+  severity: 'warning',
+  where: 'storage.url',
+  problem: `The database may lose what it has committed, because of its settings: ${settings.join(', ')}.`,
+  fix: 'Turn on fsync and full_page_writes, and name the standby in synchronous_standby_names.',
 })
 
 const largeStore = (bytes: number): Finding => ({

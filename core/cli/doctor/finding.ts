@@ -17,6 +17,7 @@ export const findingIds = [
   'database_newer',
   'database_on_network',
   'database_refused',
+  'database_risky',
   'database_unreachable',
   'database_unusable',
   'deliveries_failed',

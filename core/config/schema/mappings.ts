@@ -39,7 +39,7 @@ const MappingRateLimit = Type.Object(
     maxPerMinute: Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: 'Maximum number of requests in one minute.',
+      description: 'Maximum number of requests in one minute. Each gateway on a shared store counts its own.',
     }),
   },
   { additionalProperties: false, description: 'Rate limit of the mapping; further requests get 429.' },

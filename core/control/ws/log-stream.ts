@@ -1,6 +1,6 @@
 // Streams the log to subscribers, without secrets.
 import type { Log } from '../../plugin/plugin.ts'
-import { createFeed, type Feed } from '../../store/commits/feed.ts'
+import { createFeed, type Feed } from '../../store/commits/commits.ts'
 
 export interface LogRecord {
   /** ISO 8601, UTC. */

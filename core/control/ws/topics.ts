@@ -1,7 +1,7 @@
 // The topics of the WebSocket. Each change is serialized once, however many clients are subscribed.
 import { viewRun } from '../../runs/run-view.ts'
+import { createFeed, type Feed } from '../../store/commits/commits.ts'
 import { viewStep } from '../../runs/step-view.ts'
-import { createFeed, type Feed } from '../../store/commits/feed.ts'
 import type { StoreChanges } from '../../store/commits/changes.ts'
 import type { StoredEvent } from '../../store/store.ts'
 import { viewRequest } from '../requests.ts'

@@ -1,10 +1,8 @@
 // Publishes change events: every committed change of a request, event, run or delivery.
 import type { AcceptCommand } from '../accept.ts'
-import { type CommitHandlers, type Commits, handleCommit } from './commits.ts'
-import type { DeliveryChange, RunChange, StoreChanges } from './changes.ts'
-import { createFeed, type Feed } from './feed.ts'
+import { type CommitHandlers, type Commits, createFeed, type Feed, handleCommit } from './commits.ts'
+import { type DeliveryChange, type RunChange, shareChanges, type StoreChanges } from './changes.ts'
 import type { Replicas } from '../replicas.ts'
-import { shareChanges } from './shared-changes.ts'
 import type { NewDelivery, NewEvent, NewRun, RunEnd, Store, Timestamp } from '../store.ts'
 import { describeAccepted, describeRefused } from '../tables/request.ts'
 

@@ -1,11 +1,9 @@
 // The two ends of a copy. Each engine has one kind of end.
 import { GatewayError } from '../../errors.ts'
-import type { Dialect } from '../migrations/dialect.ts'
-import { assertKnown, migrations } from '../migrations/schema.ts'
+import { assertKnown, type Dialect, type HasTable, migrations } from '../migrations/schema.ts'
 import type { Transaction } from '../transaction.ts'
-import { assertFinished, type HasTable } from './mark.ts'
-import type { Row } from './rows.ts'
-import type { CopiedTable } from './tables.ts'
+import { assertFinished } from './mark.ts'
+import type { CopiedTable, Row } from './tables.ts'
 
 export interface CopyEnd {
   /** Opens the store for reading, also while gateways use it. Undefined: there is no store. */

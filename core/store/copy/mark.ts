@@ -1,7 +1,7 @@
 // The mark of a store that is an unfinished copy of another one, with the progress of the copy. No gateway starts on a
 // store that has the mark.
 import { GatewayError } from '../../errors.ts'
-import type { Dialect } from '../migrations/dialect.ts'
+import type { Dialect, HasTable } from '../migrations/schema.ts'
 import type { Transaction, Value } from '../transaction.ts'
 
 export interface CopyMark {
@@ -18,9 +18,6 @@ export interface TableProgress {
   /** The key of the last copied row; empty before the first one. */
   after: readonly Value[]
 }
-
-/** Whether the store has a table. */
-export type HasTable = (tx: Transaction, name: string) => Promise<boolean>
 
 const markTable = 'unfinished_copy'
 const sourceName = ''

@@ -1,21 +1,20 @@
 // A PostgreSQL database as an end of a copy. One connection does everything, and its locks end with it.
 import type { Client } from 'pg'
 import { GatewayError } from '../../errors.ts'
-import { lockForCopy } from '../postgres/copy-lock.ts'
 import { openConnection } from '../postgres/database.ts'
 import { describe } from '../postgres/failure.ts'
-import { dialect, hasTable, migrateDatabase, readStoreId, readVersion } from '../postgres/migrate.ts'
+import { dialect, hasTable, lockNumberOf, migrateDatabase, readStoreId } from '../postgres/migrate.ts'
+import { readVersion } from '../migrations/schema.ts'
 import { createTransaction, createTranslation } from '../postgres/transaction.ts'
 import type { Transaction } from '../transaction.ts'
 import { assertComplete, type CopyEnd, noStore, type StoreReader } from './end.ts'
-import type { Row } from './rows.ts'
-import type { CopiedTable } from './tables.ts'
+import type { CopiedTable, Row } from './tables.ts'
 
 export function createPostgresEnd(url: string): CopyEnd {
   return {
     openReader: () =>
       connectTo(url, async (connection) => {
-        const version = await readVersion(connection.tx)
+        const version = await readVersion(connection.tx, hasTable)
         if (version > 0) return { ...connection, version, hasTable }
         await connection.close()
         return undefined
@@ -23,7 +22,7 @@ export function createPostgresEnd(url: string): CopyEnd {
     openSource: () =>
       connectTo(url, async (connection): Promise<StoreReader> => {
         const { tx, location } = connection
-        const reader = { ...connection, version: await readVersion(tx), hasTable }
+        const reader = { ...connection, version: await readVersion(tx, hasTable), hasTable }
         if (reader.version === 0) throw noStore(location)
         await assertComplete(reader)
         await lockForCopy(tx, { storeId: await readStoreId(tx), location })
@@ -100,3 +99,30 @@ async function completeTable(tx: Transaction, { name, isNumbered }: CopiedTable)
   if (isNumbered) await tx.all(`SELECT setval(pg_get_serial_sequence(?, 'seq'), (SELECT max(seq) FROM ${name}))`, name)
   await tx.run(`ANALYZE ${name}`)
 }
+
+const copyLockSql = 'SELECT pg_try_advisory_lock(?, 1) AS "isFree"'
+const writeLockSql = 'SELECT pg_advisory_lock(?, 0)'
+
+/**
+ * Takes the store for the rest of the connection: nobody else can write to it. Throws if a gateway runs on it, which
+ * always holds a lease, or if another copy is under way.
+ */
+async function lockForCopy(tx: Transaction, { storeId, location }: { storeId: number; location: string }) {
+  const isUsed = new GatewayError(
+    'store_unavailable',
+    `The store ${location} is in use; stop all gateways and other copies of it. A gateway that was killed counts as ` +
+      'running for 15 seconds.',
+  )
+  // First without the lock of writes, so that running gateways notice nothing.
+  if (await hasRunningGateway(tx)) throw isUsed
+  const [lock] = await tx.all<{ isFree: boolean }>(copyLockSql, lockNumberOf(storeId))
+  if (!lock?.isFree) throw isUsed
+  await tx.all(writeLockSql, lockNumberOf(storeId))
+  if (await hasRunningGateway(tx)) throw isUsed
+}
+
+/** One of the gateways always holds a lease, for the heartbeat. Leases use the clock of the database. */
+const leaseSql = `
+  SELECT 1 FROM lease WHERE until > (extract(epoch FROM clock_timestamp()) * 1000)::bigint LIMIT 1`
+
+const hasRunningGateway = async (tx: Transaction): Promise<boolean> => (await tx.all(leaseSql)).length > 0

@@ -1,13 +1,12 @@
 // An SQLite file as an end of a copy.
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { connect, connectReadOnly, dialect, hasTable, readVersion } from '../sqlite/connection.ts'
-import { createDirectory } from '../sqlite/directory.ts'
-import { acquireLock, type Lock } from '../sqlite/lock.ts'
+import { readVersion } from '../migrations/schema.ts'
+import { connect, connectReadOnly, dialect, hasTable } from '../sqlite/connection.ts'
+import { acquireLock, createDirectory, type Lock } from '../sqlite/lock.ts'
 import type { Transaction } from '../transaction.ts'
 import { assertComplete, type CopyEnd, noStore, type StoreReader, type StoreWriter } from './end.ts'
-import type { Row } from './rows.ts'
-import type { CopiedTable } from './tables.ts'
+import type { CopiedTable, Row } from './tables.ts'
 
 const advice = 'stop the gateway, and run the command again'
 
@@ -17,7 +16,7 @@ export function createSqliteEnd(path: string): CopyEnd {
   async function openReader(): Promise<StoreReader | undefined> {
     if (!existsSync(path)) return undefined
     const { tx, close } = connectReadOnly(path)
-    const version = await readVersion(tx)
+    const version = await readVersion(tx, hasTable)
     if (version > 0) return { location, tx, version, hasTable, close: async () => close() }
     close()
     return undefined

@@ -1,7 +1,10 @@
-// The tables that a copy of a store has, with their columns, as the migrations create them.
+// The tables that a copy of a store has, as the migrations create them, and how their rows are read and compared.
 import { DatabaseSync } from 'node:sqlite'
+import { setImmediate } from 'node:timers/promises'
+import { hash } from 'node:crypto'
 import { migrate, migrations } from '../migrations/schema.ts'
 import { createTransaction, dialect } from '../sqlite/connection.ts'
+import type { Transaction, Value } from '../transaction.ts'
 
 export interface CopiedTable {
   name: string
@@ -49,4 +52,81 @@ function describeTable(name: string, rows: readonly ColumnRow[]): CopiedTable {
   const key = namesOf(keyed.toSorted((a, b) => a.keyPosition - b.keyPosition))
   const texts = namesOf(rows.filter(({ type }) => type === 'TEXT'))
   return { name, columns: namesOf(rows), texts, key, isNumbered: key.length === 1 && key[0] === 'seq' }
+}
+
+export type Row = Readonly<Record<string, Value>>
+
+/** The most rows, and bytes of their texts, of a batch. A row that is longer is a batch by itself. */
+const maxRows = 1000
+const maxBytes = 4 * 1024 * 1024
+
+/** Reads the rows that follow a key; all from the first one for an empty key. @returns an empty list at the end */
+export async function readBatch(tx: Transaction, table: CopiedTable, after: readonly Value[]): Promise<Row[]> {
+  // An embedded engine answers at once, so nothing else would run in between: signals, and the progress that is shown.
+  await setImmediate()
+  const count = await countFitting(tx, table, after)
+  if (count === 0) return []
+  return await tx.all<Row>(`SELECT ${table.columns.join(', ')} ${followingSql(table, after)}`, ...after, count)
+}
+
+/** Engines know the size of a text without reading it. */
+async function countFitting(tx: Transaction, table: CopiedTable, after: readonly Value[]): Promise<number> {
+  const sizes = table.texts.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ')
+  const rows = await tx.all<{ size: number }>(
+    `SELECT ${sizes} AS size ${followingSql(table, after)}`,
+    ...after,
+    maxRows,
+  )
+  let bytesLeft = maxBytes
+  const full = rows.findIndex(({ size }) => (bytesLeft -= size) < 0)
+  return full === -1 ? rows.length : Math.max(1, full)
+}
+
+function followingSql({ name, key }: CopiedTable, after: readonly Value[]): string {
+  const columns = key.join(', ')
+  const condition = after.length > 0 ? `WHERE (${columns}) > (${after.map(() => '?').join(', ')})` : ''
+  return `FROM ${name} ${condition} ORDER BY ${columns} LIMIT ?`
+}
+
+export const keyOf = ({ key }: CopiedTable, row: Row): Value[] => key.map((column) => row[column] as Value)
+
+export async function countRows(tx: Transaction, { name }: CopiedTable): Promise<number> {
+  const [row] = await tx.all<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)
+  return row?.count ?? 0
+}
+
+/** PostgreSQL cannot store NUL characters in texts, so copies of a store have a replacement in both engines. */
+export const toPortable = (value: Value): Value =>
+  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
+
+export const toPortableRow = (row: Row): Row =>
+  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, toPortable(value)]))
+
+export interface TableSum {
+  rows: number
+  /** 32 hexadecimal digits. */
+  checksum: string
+}
+
+const modulus = 2n ** 128n
+
+/** Reads all rows. `report` gets the number of rows of each batch. */
+export async function sumTable(tx: Transaction, table: CopiedTable, report: (rows: number) => void): Promise<TableSum> {
+  let [rows, sum]: [number, bigint] = [0, 0n]
+  let after: Value[] = []
+  for (;;) {
+    const batch = await readBatch(tx, table, after)
+    const last = batch.at(-1)
+    if (!last) return { rows, checksum: sum.toString(16).padStart(32, '0') }
+    for (const row of batch) sum = (sum + hashRow(table, row)) % modulus
+    rows += batch.length
+    after = keyOf(table, last)
+    report(batch.length)
+  }
+}
+
+/** Texts with NUL characters sort differently once these are replaced, so the hashes are added. */
+function hashRow({ columns }: CopiedTable, row: Row): bigint {
+  const values = columns.map((column) => toPortable(row[column] ?? null))
+  return BigInt(`0x${hash('sha256', JSON.stringify(values), 'hex').slice(0, 32)}`)
 }

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
-import { settleAll } from '../settle-all.ts'
+import { settleAll } from '../transaction.ts'
 import { isConnectionSpent } from './failure.ts'
 import { createHosts, type Hosts } from './hosts.ts'
 import { createTransaction, createTranslation, type PostgresTransaction, type Translate } from './transaction.ts'
@@ -117,8 +117,8 @@ async function connectOnce(hosts: Hosts, config: ClientConfig): Promise<Client> 
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await client.query(`${settings}; SET statement_timeout = 0; SET lock_timeout = 0`)
-    if (hosts.count > 1) await assertWritable(client)
+    await prepareConnection(client, hosts)
+    await client.query('SET statement_timeout = 0; SET lock_timeout = 0')
   } catch (error) {
     // The driver leaves the socket open when the login fails on its side, which would keep the process alive.
     void client.end()
@@ -142,6 +142,7 @@ function toConfig(pg: Pg): ClientConfig {
     connectionTimeoutMillis: connectMs,
     query_timeout: answerMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     types: {
       // Counts and sequences are 64-bit integers, and all of ours are exact as numbers.
       getTypeParser: (oid: number, format?: 'text' | 'binary') =>
@@ -161,6 +162,9 @@ function withLibpqModes(url: string): string {
  * With `synchronous_commit`, what is acknowledged is on disk whatever the default of the database is.
  */
 const settings = [
+  'SET tcp_keepalives_idle = 10',
+  'SET tcp_keepalives_interval = 5',
+  'SET tcp_keepalives_count = 3',
   `SET idle_in_transaction_session_timeout = ${idleInTransactionMs}`,
   `SET tcp_user_timeout = ${unreadMs}`,
   `SET lock_timeout = ${lockMs}`,
@@ -175,18 +179,32 @@ interface PoolOptions {
   hosts: Hosts
 }
 
-/** With several hosts, a standby among them is passed over. */
-async function assertWritable(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only')
-  if (rows[0]?.transaction_read_only === 'on') throw new Error('The server only reads.')
+const preparedSql = `
+  SELECT current_setting('idle_in_transaction_session_timeout') AS "idleLimit",
+    current_setting('transaction_read_only') = 'on' AS "isReadOnly"`
+
+interface PreparedRow {
+  idleLimit: string
+  isReadOnly: boolean
 }
+
+/** With several hosts, a standby among them is passed over. */
+async function prepareConnection(client: ClientBase, { count }: Hosts): Promise<void> {
+  await client.query(settings)
+  const [row] = (await client.query<PreparedRow>(preparedSql)).rows
+  // Without the limit, a gateway that freezes would hold its locks for ever.
+  if (row?.idleLimit !== `${idleInTransactionMs / 1000}s`) throw new GatewayError('store_unavailable', settingsLost)
+  if (count > 1 && row.isReadOnly) throw new Error('The server only reads.')
+}
+
+const settingsLost =
+  'storage.url leads to a pooler whose connections keep no settings; name the server itself, or a pooler in session mode.'
 
 function createPool(pg: Pg, config: ClientConfig, { max, clients, hosts }: PoolOptions): Pool {
   const onConnect = async (client: ClientBase): Promise<void> => {
     clients.add(client)
     client.once('end', () => clients.delete(client))
-    await client.query(settings)
-    if (hosts.count > 1) await assertWritable(client)
+    await prepareConnection(client, hosts)
   }
   const options = { ...config, pipeline: true, max, idleTimeoutMillis: 0, Client: hosts.Client }
   // The pool awaits it, which its types do not say.

@@ -1,10 +1,8 @@
 // Performs groups of calls on the PostgreSQL database: each group in one transaction.
-import type { AcceptCommand } from '../accept.ts'
+import { type AcceptCommand, accepted, claimAll, insertAll } from '../accept.ts'
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
-import { isWrite, type OperationName, perform, type StoreCall } from '../operations.ts'
-import type { Transaction } from '../transaction.ts'
-import { performAccepts } from './accept-group.ts'
-import { settleAll } from '../settle-all.ts'
+import { isWrite, type OperationName, perform, readResult, type StoreCall, write } from '../operations.ts'
+import { settleAll, type Transaction } from '../transaction.ts'
 import type { Database, Lane } from './database.ts'
 import { isConflict, isReplaced, isUnavailable, toFailure } from './failure.ts'
 import { lockNumberOf } from './migrate.ts'
@@ -42,19 +40,25 @@ interface GroupsOptions {
 export function createGroups(database: Pick<Database, 'transact'>, { storeId, onReplaced }: GroupsOptions) {
   const performIn: Record<Lane, (tx: PostgresTransaction, calls: readonly StoreCall[]) => Promise<unknown[]>> = {
     reads: performTogether,
-    work: (tx, calls) => withLocks(tx, calls, performInOrder),
+    work: async (tx, calls) => {
+      const written = await withLocks(tx, calls, writeInOrder)
+      return await tx.commitAndRead((reader) => settleAll(written.map((result) => readResult(reader, result))))
+    },
     accepts: (tx, calls) => withLocks(tx, calls, performAccepts),
   }
   const lock = lockNumberOf(storeId)
   // Fails if the tables were restored or created anew, because the locks are those of the old ones. Until the
-  // transaction ends, the table that it reads cannot be dropped.
-  const check = `SELECT 1 / count(*) FROM migration WHERE tableoid = ${storeId}`
+  // transaction ends, they cannot be dropped.
+  const check = `1 / ('migration'::regclass::oid::bigint = ${storeId})::int`
+  const hold = 'LOCK TABLE migration IN ACCESS SHARE MODE'
   const begin: Record<Lane, string> = {
     // Operations may read in several statements, which must agree with each other.
-    reads: `BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ${check}`,
+    reads: `BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; ${hold}; SELECT ${check}`,
     // Two numbers and one number are different kinds of locks. Number 0 keeps away copies, number 2 other groups.
-    work: `BEGIN; SELECT pg_advisory_xact_lock_shared(${lock}, 0), pg_advisory_xact_lock(${lock}, 2); ${check}`,
-    accepts: `BEGIN; SELECT pg_advisory_xact_lock_shared(${lock}, 0); ${check}`,
+    work:
+      `BEGIN; ${hold}; ` +
+      `SELECT pg_advisory_xact_lock_shared(${lock}, 0), pg_advisory_xact_lock(${lock}, 2); SELECT ${check}`,
+    accepts: `BEGIN; ${hold}; SELECT pg_advisory_xact_lock_shared(${lock}, 0); SELECT ${check}`,
   }
 
   /** The locks and the first statements are sent together. */
@@ -102,9 +106,9 @@ export function createGroups(database: Pick<Database, 'transact'>, { storeId, on
   }
 }
 
-async function performInOrder(tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> {
+async function writeInOrder(tx: Transaction, calls: readonly StoreCall[]): Promise<unknown[]> {
   const results: unknown[] = []
-  for (const call of calls) results.push(await perform(tx, call))
+  for (const call of calls) results.push(await write(tx, call))
   return results
 }
 
@@ -139,3 +143,22 @@ const rowLocksSql = `
   SELECT pg_advisory_xact_lock(hash) FROM (
     SELECT DISTINCT hashtextextended(name, ?) AS hash FROM json_array_elements_text(?::json) AS names (name)
     ORDER BY hash) AS hashes`
+
+/**
+ * Performs the calls and commits. The group may contain other writes of one statement each, which is sent at once. Rows
+ * are numbered in the order of the calls.
+ */
+async function performAccepts(tx: PostgresTransaction, calls: readonly StoreCall[]): Promise<unknown[]> {
+  const commands = calls.flatMap((call) => (call[0] === 'accept' ? call[1] : []))
+  const refusals = await claimAll(tx, commands)
+  const results = new Map<AcceptCommand, unknown>(commands.map((command, index) => [command, refusals[index]]))
+  const inserts = insertAll(
+    tx,
+    commands.filter((command) => results.get(command) === undefined),
+  )
+  const performed = calls.map((call) =>
+    call[0] === 'accept' ? (results.get(call[1][0]) ?? accepted) : perform(tx, call),
+  )
+  const [done] = await settleAll([settleAll(performed), settleAll(inserts), tx.commit()])
+  return done
+}

@@ -3,7 +3,12 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import { compileCheck, type Static, Type } from '../../typebox.ts'
-import type { Message } from './message-batch.ts'
+
+export interface Message {
+  /** The name of its topic. */
+  topic: string
+  item: unknown
+}
 
 export interface MessageSeal {
   /** Returns the payload of a notification. The messages are a list as JSON. */

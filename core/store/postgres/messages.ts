@@ -6,8 +6,7 @@ import type { Log } from '../../plugin/plugin.ts'
 import { type Check, compileCheck, type Static, Type } from '../../typebox.ts'
 import { catchUp, type Replicas } from '../replicas.ts'
 import { describe } from './failure.ts'
-import { createMessageBatch, type Message } from './message-batch.ts'
-import type { MessageSeal } from './message-seal.ts'
+import type { Message, MessageSeal } from './message-seal.ts'
 import { createPresence } from './presence.ts'
 
 export interface Messages extends Replicas {
@@ -144,20 +143,23 @@ export function createMessages(log: Log): Messages {
     timer = setTimeout(() => {
       notify(checked, createReport()).then(
         () => client === checked && check(checked),
-        (error: Error) => {
-          if (client === checked && error.message === answerTimeout) address?.drop(error)
-          leave(checked, error)
-        },
+        (error: Error) => leave(checked, error),
       )
     }, reportMs).unref()
   }
 
+  /** If the server does not answer, other connections need not wait longer for it. */
   const notify = (on: Client, messages: string): Promise<unknown> =>
-    on.query({
-      text: 'SELECT pg_notify($1, $2)',
-      values: [address?.channel, address?.seal.seal(messages)],
-      query_timeout: answerMs,
-    } as QueryConfig)
+    on
+      .query({
+        text: 'SELECT pg_notify($1, $2)',
+        values: [address?.channel, address?.seal.seal(messages)],
+        query_timeout: answerMs,
+      } as QueryConfig)
+      .catch((error: Error) => {
+        if (error.message === answerTimeout) address?.drop(error)
+        throw error
+      })
 
   /** Any role that may connect to the database can send a payload. */
   const receive = (seal: MessageSeal, payload: string): void =>
@@ -238,4 +240,51 @@ export function createMessages(log: Log): Messages {
       await closing?.end().catch(() => undefined)
     },
   }
+}
+
+interface MessageBatch {
+  /** Adds a message, unless the batch has the same one. */
+  add(message: Message): void
+  /** Returns the messages of each notification as JSON, and begins again. */
+  take(): string[]
+}
+
+/** A notification holds less than 8,000 bytes, and encryption adds a third. A larger message is not sent. */
+const maxBytes = 5_800
+/** Further messages are dropped: they are only hints. */
+const maxMessages = 5_000
+
+/** Collects messages and puts as many into each notification as fit. */
+function createMessageBatch(): MessageBatch {
+  let texts = new Set<string>()
+  return {
+    add: (message) => {
+      if (texts.size < maxMessages) texts.add(JSON.stringify(message))
+    },
+    take: () => {
+      const lists = toPayloads(texts)
+      texts = new Set()
+      return lists
+    },
+  }
+}
+
+function toPayloads(texts: Iterable<string>): string[] {
+  const lists: string[] = []
+  let current: string[] = []
+  let bytes = 2
+  const add = (): void => {
+    if (current.length > 0) lists.push(`[${current.join(',')}]`)
+    current = []
+    bytes = 2
+  }
+  for (const text of texts) {
+    const size = Buffer.byteLength(text) + 1
+    if (size > maxBytes) continue
+    if (bytes + size > maxBytes) add()
+    current.push(text)
+    bytes += size
+  }
+  add()
+  return lists
 }

@@ -1,22 +1,20 @@
 // The distributed store: a PostgreSQL database that any number of gateways share.
 import type { Client } from 'pg'
 import { GatewayError } from '../../errors.ts'
+import { createOutage } from '../../outage.ts'
 import type { Log } from '../../plugin/plugin.ts'
-import type { Commits } from '../commits/commits.ts'
-import { createFeed } from '../commits/feed.ts'
+import { type Commits, createFeed } from '../commits/commits.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome } from '../group-commit.ts'
 import type { StoreCall } from '../operations.ts'
 import { readSecret } from '../tables/state.ts'
-import { createStoreCalls } from '../store-calls.ts'
-import type { OpeningStore } from '../store.ts'
-import { assertUsable } from './copy-lock.ts'
+import { createStoreCalls, type OpeningStore } from '../store.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
-import { migrateDatabase } from './migrate.ts'
+import { assertUsable, findRiskySettings, migrateDatabase } from './migrate.ts'
 import { createMessageSeal } from './message-seal.ts'
 import { createMessages } from './messages.ts'
-import { explainRefusal } from './refusal.ts'
+import { explainRefusal } from './failure.ts'
 import { createStoreClock } from './store-clock.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
 
@@ -32,6 +30,7 @@ export interface PostgresOptions {
 /** Round trips cost more than statements, so groups are larger than those of an embedded store. */
 const limits = { ...defaultLimits, groupSize: 64 }
 const clockEveryMs = 30_000
+const faultEveryMs = 1_000
 
 type CommitGroup = (lane: Lane, calls: readonly StoreCall[]) => Promise<GroupOutcome>
 
@@ -40,6 +39,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
   const logFailures = createFailureLog(log)
   const messages = createMessages(log)
   let fault: () => string | undefined = () => undefined
+  let now: () => number = Date.now
   const opening = open(url)
   const opened = opening.then(() => undefined, refuseOpening)
   // A start that fails earlier does not await it.
@@ -75,15 +75,27 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
 
   async function prepare(database: Database): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
     const { storeId, secret } = await migrateOn(database)
-    await warnOfRisks(database, log)
+    const settings = await findRiskySettings(database)
+    if (settings.length > 0)
+      log.warn({ settings }, 'the database may lose what it has committed when its machine fails; correct these')
     const clock = createStoreClock(database, log)
-    await clock.measure()
+    await clock.start()
     const sentence = clock.findFault()
     if (sentence !== undefined) throw new GatewayError('store_unavailable', sentence)
     let isReplaced = false
+    now = clock.now
     fault = () => (isReplaced ? replaced.message : clock.findFault())
     // A measurement that fails is repeated. Until then, the clock goes on from the last one.
-    const timer = setInterval(() => void clock.measure().catch(() => undefined), clockEveryMs).unref()
+    const measure = (): void => void clock.measure().catch(() => undefined)
+    const outage = createOutage(log, { failed: 'the store is not used', worked: 'the store is used again' })
+    const checkClock = (): void => {
+      const reason = clock.findFault()
+      if (reason === undefined) return void outage.worked()
+      outage.failed(new GatewayError('store_unavailable', reason))
+      // The machine may have been suspended, which stops the monotonic clock.
+      measure()
+    }
+    const timers = [setInterval(measure, clockEveryMs).unref(), setInterval(checkClock, faultEveryMs).unref()]
     const channel = `svc_gateway_messages_${storeId}`
     messages.open({
       connect: database.connect,
@@ -100,7 +112,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
     return {
       commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
       close: async () => {
-        clearInterval(timer)
+        for (const timer of timers) clearInterval(timer)
         await messages.close()
         await database.close()
       },
@@ -121,6 +133,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
     store: { ...calls, close },
     opened,
     commits,
+    now: () => now(),
     findFault: () => fault(),
     isShared: true,
     replicas: messages,
@@ -132,23 +145,20 @@ const replaced = new GatewayError(
   'The tables of the store were restored, dropped or created anew while the gateway was running; start it again.',
 )
 
-/** What the server is set to puts at risk what a gateway has acknowledged. */
-async function warnOfRisks(database: Database, log: Log): Promise<void> {
-  const [found] = await database.query<{ fsync: string; pages: string }>(
-    `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages`,
-  )
-  const risks = [found?.fsync === 'off' && 'fsync', found?.pages === 'off' && 'full_page_writes'].filter(Boolean)
-  if (risks.length > 0)
-    log.warn({ settings: risks }, 'the database may lose what it has committed when its machine fails; turn these on')
-}
-
 const pidSql = 'SELECT pg_backend_pid() AS pid'
 
-/** Two connections of a pooler in transaction mode share a connection to the server. */
+/**
+ * A pooler in transaction mode gives each transaction a free connection to the server: the one that another client has
+ * just used, or each of its connections in turn.
+ */
 async function assertOwnConnections(database: Database, client: Client): Promise<void> {
-  const [other] = await database.query<{ pid: number }>(pidSql)
-  const [own] = (await client.query<{ pid: number }>(pidSql)).rows
-  if (own?.pid !== other?.pid) return
+  const readPid = async () => (await client.query<{ pid: number }>(pidSql)).rows[0]?.pid
+  const own = await readPid()
+  const usesOwn = await database.transact('reads', {
+    begin: 'BEGIN',
+    work: async (tx) => (await tx.all<{ pid: number }>(pidSql))[0]?.pid !== own && (await readPid()) === own,
+  })
+  if (usesOwn && (await readPid()) === own && (await readPid()) === own) return
   throw new GatewayError(
     'store_unavailable',
     'storage.url leads to a pooler that lends connections for one transaction, so that they keep no settings; ' +

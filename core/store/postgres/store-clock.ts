@@ -1,10 +1,14 @@
-// The clock of the database, which the gateways share. Leases are by it: callers use their own clock, and what they say
-// about leases is shifted on its way to the database. A gateway whose clock is far off may not use the store.
+// The clock of the database, which the gateways share. Leases, keys and retention are by it: callers use their own clock,
+// and what they say is shifted on its way to the database. A gateway whose clock is far off may not use the store.
+import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin/plugin.ts'
+import type { AcceptCommand } from '../accept.ts'
 import type { OperationName, StoreCall } from '../operations.ts'
 import type { Database } from './database.ts'
 
 export interface StoreClock {
+  /** Measures until an answer is quick enough. Throws if none is. */
+  start(): Promise<void>
   /** Reads the database's clock, and logs if this gateway's differs. */
   measure(): Promise<void>
   /** Why this gateway may not use the store at the moment: a sentence. */
@@ -22,13 +26,14 @@ const maxDifferenceMs = 60_000
 const notableDifferenceMs = 2_000
 /** A slower answer says too little about the time. */
 const maxAnswerMs = 1_000
+const maxStartTries = 10
 
 export function createStoreClock(database: Pick<Database, 'query'>, log: Log): StoreClock {
   let measured: { time: number; at: number } | undefined
   let isReported = false
 
   /** Uses the monotonic clock, so that a change of the wall clock is compensated at once. */
-  const now = (): number => (measured ? measured.time + performance.now() - measured.at : Date.now())
+  const now = (): number => (measured ? Math.round(measured.time + performance.now() - measured.at) : Date.now())
 
   /** In whole seconds, because the measurement is not exact, and leases last much longer. */
   const computeShift = (): number => Math.round((now() - Date.now()) / 1000) * 1000
@@ -46,15 +51,21 @@ export function createStoreClock(database: Pick<Database, 'query'>, log: Log): S
     isReported = isNotable
   }
 
+  async function measure(): Promise<void> {
+    const sentAt = performance.now()
+    const [row] = await database.query<{ now: number }>(nowSql)
+    const answeredAt = performance.now()
+    if (!row || answeredAt - sentAt > maxAnswerMs) return
+    measured = { time: row.now, at: (sentAt + answeredAt) / 2 }
+    report()
+  }
+
   return {
     now,
-    measure: async () => {
-      const sentAt = performance.now()
-      const [row] = await database.query<{ now: number }>(nowSql)
-      const answeredAt = performance.now()
-      if (row && (!measured || answeredAt - sentAt <= maxAnswerMs))
-        measured = { time: row.now, at: (sentAt + answeredAt) / 2 }
-      report()
+    measure,
+    start: async () => {
+      for (let tries = 0; !measured && tries < maxStartTries; tries++) await measure()
+      if (!measured) throw new GatewayError('store_unavailable', slow)
     },
     findFault: () => {
       const seconds = Math.round(difference() / 1000)
@@ -71,12 +82,23 @@ export function createStoreClock(database: Pick<Database, 'query'>, log: Log): S
   }
 }
 
+const slow =
+  'The database takes more than a second for each answer, so that the clocks cannot be compared; relieve it, or bring it ' +
+  'nearer.'
+
 interface Claim {
   leaseMs: number
 }
 
 const shiftClaim = ([claim]: [Claim], ms: number) => [{ ...claim, leaseMs: claim.leaseMs + ms }]
 const shiftTime = ([at, ...others]: [number], ms: number) => [at + ms, ...others]
+const shiftSecond = ([first, at]: [unknown, number], ms: number) => [first, at + ms]
+const shiftStep = ([step]: [{ before: number }], ms: number) => [{ ...step, before: step.before + ms }]
+const shiftAccept = ([command]: [AcceptCommand], ms: number) => {
+  const { at, idempotency } = command
+  const key = idempotency && { ...idempotency, expiresAt: idempotency.expiresAt + ms }
+  return [{ ...command, at: at + ms, idempotency: key }]
+}
 
 const shifts: Partial<Record<OperationName, (args: never, ms: number) => readonly unknown[]>> = {
   claimRuns: shiftClaim,
@@ -84,5 +106,11 @@ const shifts: Partial<Record<OperationName, (args: never, ms: number) => readonl
   recoverExpiredRuns: shiftTime,
   recoverExpiredDeliveries: shiftTime,
   renewRun: ([run, until]: [unknown, number], ms) => [run, until + ms],
+  accept: shiftAccept,
+  recordRefusal: shiftSecond,
+  hasKey: shiftSecond,
+  purgeExpiredKeys: shiftTime,
+  purge: shiftStep,
+  purgeBodies: shiftStep,
   acquireLease: ([name, owner, at, until]: [string, string, number, number], ms) => [name, owner, at + ms, until + ms],
 }

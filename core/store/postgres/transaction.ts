@@ -1,12 +1,23 @@
 // A transaction on a PostgreSQL connection: translates placeholders, and has each statement prepared once.
 import { hash } from 'node:crypto'
 import type { ClientBase, QueryResult } from 'pg'
-import { settleAll } from '../settle-all.ts'
-import { type Insertion, lastOfEach, type Row, type Transaction, type Value } from '../transaction.ts'
+import {
+  type Insertion,
+  lastOfEach,
+  listColumns,
+  type Reader,
+  type Row,
+  settleAll,
+  type Transaction,
+  type Value,
+} from '../transaction.ts'
+import { encodeArray, toStorable } from './array.ts'
 
 export interface PostgresTransaction extends Transaction {
   /** Commits. It may be called while statements are under way, which saves a round trip; none may follow. */
   commit(): Promise<void>
+  /** Commits, and sends the statements of `read` with the COMMIT. They hold none of the transaction's locks. */
+  commitAndRead<Result>(read: (tx: Reader) => Promise<Result>): Promise<Result>
 }
 
 /**
@@ -36,11 +47,10 @@ export function createTransaction(
   onCommitSent: () => void = () => undefined,
 ): PostgresTransaction {
   let failure: Error | undefined
-  let committed: Promise<void> | undefined
+  let committed: Promise<unknown> | undefined
 
-  async function query(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
-    if (committed) throw new TypeError('A statement was given after COMMIT.')
-    const storable = values.map(toStorable)
+  async function send(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
+    const storable = values.map((value) => (typeof value === 'string' ? toStorable(value) : value))
     try {
       return await client.query({ ...translate(statement), values: storable })
     } catch (error) {
@@ -52,22 +62,36 @@ export function createTransaction(
     }
   }
 
+  async function query(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
+    if (committed) throw new TypeError('A statement was given after COMMIT.')
+    return await send(statement, values)
+  }
+
   /** Rows of `atEnd`. */
   const last = new Map<Insertion, Row[]>()
 
   const insertRows = (insertion: Insertion, rows: readonly Row[], values: readonly Value[] = []) => {
-    const columns = Object.keys(insertion.columns).map((_, index) => rows.map((row) => row[index] ?? null))
+    const columns = Object.values(insertion.columns).map((type, index) =>
+      encodeArray(
+        rows.map((row) => row[index] ?? null),
+        type,
+      ),
+    )
     return query(insertion, [...columns, ...values])
   }
 
-  async function sendCommit(): Promise<void> {
+  async function sendCommit<Result>(read: (tx: Reader) => Promise<Result>): Promise<Result> {
     const inserted = Array.from(last, ([insertion, rows]) =>
       insertRows(insertion, inOrder(lastOfEach(rows, insertion))),
     )
     const answer = client.query('COMMIT')
+    const result = read({
+      all: async <Found>(sql: string, ...values: Value[]) => (await send(sql, values)).rows as Found[],
+    })
     onCommitSent()
-    const [{ command }] = await settleAll([answer, ...inserted])
+    const [{ command }, found] = await settleAll([answer, result, ...inserted])
     if (command !== 'COMMIT') throw failure ?? new Error('PostgreSQL rolled the transaction back.')
+    return found
   }
 
   return {
@@ -78,7 +102,12 @@ export function createTransaction(
       last.set(insertion, [...(last.get(insertion) ?? []), ...rows])
       return []
     },
-    commit: () => (committed ??= sendCommit()),
+    commit: async () => void (await (committed ??= sendCommit(async () => undefined))),
+    commitAndRead: (read) => {
+      const result = sendCommit(read)
+      committed = result
+      return result
+    },
     getSpace: async () => (await client.query<{ bytes: number; free: number }>(spaceSql)).rows[0] ?? noSpace,
     // PostgreSQL vacuums its tables by itself.
     reclaimSpace() {},
@@ -88,23 +117,19 @@ export function createTransaction(
 /** By their first column, which is a key. */
 const inOrder = (rows: readonly Row[]): Row[] => rows.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
 
-/** A column of several rows is an array. */
-type Parameter = Value | readonly Value[]
-
-/** PostgreSQL cannot store NUL characters in texts. JSON contains them only escaped. */
-function toStorable(value: Parameter): Parameter {
-  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
-  return typeof value === 'object' && value !== null ? (value.map(toStorable) as Value[]) : value
-}
+/** A column of several rows is an array in binary format. */
+type Parameter = Value | Buffer
 
 const arrayTypes = { text: 'text[]', integer: 'bigint[]' } as const
 
 /** One array for each column, so that one statement inserts any number of rows. */
-function toInsertSql({ table, columns, onConflict = '', returning }: Insertion): string {
-  const names = Object.keys(columns).join(', ')
+function toInsertSql(insertion: Insertion): string {
+  const { table, columns, onConflict = '', returning } = insertion
+  const { names, constants } = listColumns(insertion)
   const end = returning === undefined ? '' : `RETURNING ${returning}`
   const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`)
-  return `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict} ${end}`
+  const selected = ['*', ...constants].join(', ')
+  return `INSERT INTO ${table} (${names}) SELECT ${selected} FROM unnest(${arrays.join(', ')}) ${onConflict} ${end}`
 }
 
 const noSpace = { bytes: 0, free: 0 }

@@ -1,9 +1,9 @@
 // Keeps the write-ahead log of the SQLite file short. A checkpoint may keep the disk busy for half a second, so another
 // thread does it and commits do not wait.
+import { once } from 'node:events'
 import { extname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { endThread } from './end-thread.ts'
 
 /** Numbers of pages in the log. */
 const pages = {
@@ -81,7 +81,9 @@ export function createCheckpoints(path: string, db: DatabaseSync): Checkpoints {
     async close() {
       const closing = worker
       worker = undefined
-      await endThread(closing)
+      if (!closing) return
+      closing.postMessage(null)
+      await once(closing, 'exit')
     },
   }
 }

@@ -1,11 +1,18 @@
 // A connection to the SQLite file. Opening it recovers the log and migrates the tables; statements are prepared once.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { assertFinished, type HasTable } from '../copy/mark.ts'
-import type { Dialect } from '../migrations/dialect.ts'
-import { assertKnown, type Migration, migrate, migrations } from '../migrations/schema.ts'
+import { assertFinished } from '../copy/mark.ts'
+import {
+  assertKnown,
+  type Dialect,
+  type HasTable,
+  migrate,
+  type Migration,
+  migrations,
+  readVersion,
+} from '../migrations/schema.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import type { Insertion, Space, Transaction, Value } from '../transaction.ts'
+import { type Insertion, listColumns, type Space, type Transaction, type Value } from '../transaction.ts'
 
 export interface SqliteConnection {
   tx: Transaction
@@ -124,10 +131,12 @@ export function createTransaction(
   }
 }
 
-export function toInsertSql({ table, columns, onConflict = '', returning }: Insertion): string {
-  const names = Object.keys(columns)
+export function toInsertSql(insertion: Insertion): string {
+  const { table, columns, onConflict = '', returning } = insertion
+  const { names, constants } = listColumns(insertion)
+  const values = [...Object.keys(columns).map(() => '?'), ...constants].join(', ')
   const end = returning === undefined ? '' : `RETURNING ${returning}`
-  return `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')}) ${onConflict} ${end}`
+  return `INSERT INTO ${table} (${names}) VALUES (${values}) ${onConflict} ${end}`
 }
 
 const spaceSql = `
@@ -158,18 +167,11 @@ export const dialect: Dialect = {
 
 async function migrateTables(connection: SqliteConnection, path: string, steps: readonly Migration[]): Promise<void> {
   const { tx } = connection
-  const version = await readVersion(tx)
+  const version = await readVersion(tx, hasTable)
   assertKnown(version, steps.length)
   if (version === steps.length) return
   if (version > 0) await backUp(tx, `${path}.before-version-${steps.length}`)
   await connection.transact(() => migrate(tx, { version, steps, dialect }))
-}
-
-/** The number of migrations that the tables have had. 0: there are no tables. */
-export async function readVersion(tx: Transaction): Promise<number> {
-  if (!(await hasTable(tx, 'migration'))) return 0
-  const [newest] = await tx.all<{ version: number }>('SELECT max(version) AS version FROM migration')
-  return newest?.version ?? 0
 }
 
 export const hasTable: HasTable = async (tx, name) =>

@@ -1,5 +1,6 @@
-// The lock on the store: only one process may open it. The kernel releases the lock when that process dies.
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+// The directory of an SQLite store, and the lock on the store: only one process may open it. The kernel releases the
+// lock when that process dies.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { GatewayError } from '../../errors.ts'
 
@@ -50,5 +51,17 @@ function readOwner(pidFile: string): string {
     return `process ${readFileSync(pidFile, 'utf8').trim()}`
   } catch {
     return 'another process'
+  }
+}
+
+export function createDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const sentence =
+      `The directory ${directory} of the store cannot be created (${code}); ` +
+      "give the gateway's user write access, or choose another storage.url."
+    throw new GatewayError('store_unavailable', sentence, { cause })
   }
 }

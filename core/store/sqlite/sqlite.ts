@@ -1,16 +1,18 @@
 // The embedded store: an SQLite file that one process owns. A worker thread writes it, with many calls per commit.
+import { once } from 'node:events'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin/plugin.ts'
-import type { Commits } from '../commits/commits.ts'
-import { createFeed } from '../commits/feed.ts'
-import { createGroupCommit } from '../group-commit.ts'
+import { type Commits, createFeed } from '../commits/commits.ts'
+import { createGroupCommit, type GroupOutcome } from '../group-commit.ts'
 import { noReplicas } from '../replicas.ts'
-import { createStoreCalls } from '../store-calls.ts'
-import type { OpeningStore } from '../store.ts'
+import { createStoreCalls, type OpeningStore } from '../store.ts'
 import { acquireLock } from './lock.ts'
-import { createStoreThread, type StoreThread } from './thread.ts'
+import { createFailureLog } from '../failure-log.ts'
+import type { StoreCall } from '../operations.ts'
 
-export interface SqliteOptions {
+interface SqliteOptions {
   path: string
   log: Log
   /** Called after each commit with the number of operations in it. */
@@ -32,7 +34,15 @@ export function createSqliteStore({ path, log, onCommit }: SqliteOptions): Openi
   // A start that fails earlier does not await it.
   opened.catch(() => undefined)
   const store = { ...createStoreCalls(groupCommit), close }
-  return { store, opened, commits, findFault: () => undefined, isShared: false, replicas: noReplicas }
+  return {
+    store,
+    opened,
+    commits,
+    now: () => Date.now(),
+    findFault: () => undefined,
+    isShared: false,
+    replicas: noReplicas,
+  }
 }
 
 /** Runs the migrations. */
@@ -40,4 +50,73 @@ async function openFile(thread: StoreThread): Promise<void> {
   // An empty group only opens the file.
   const outcome = await thread.commit([])
   if ('unavailable' in outcome) throw new GatewayError('store_unavailable', outcome.unavailable)
+}
+
+interface StoreThread {
+  /** Groups are answered in order. When the thread dies, the groups that it was sent are `unavailable`. */
+  commit(calls: readonly StoreCall[]): Promise<GroupOutcome>
+  close(): Promise<void>
+}
+
+interface StoreThreadOptions {
+  path: string
+  log: Log
+  /** Called after each commit with the number of operations in it. */
+  onCommit?: ((operations: number) => void) | undefined
+}
+
+interface Group {
+  calls: readonly StoreCall[]
+  resolve: (outcome: GroupOutcome) => void
+}
+
+/** Sends groups of calls to the store's thread, and starts another thread when it dies. */
+function createStoreThread({ path, log, onCommit }: StoreThreadOptions): StoreThread {
+  let worker: Worker | undefined
+  const sent: Group[] = []
+  const logFailures = createFailureLog(log)
+
+  function startWorker(): Worker {
+    const started = new Worker(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url), {
+      workerData: { path },
+      name: 'store',
+    })
+    let cause = 'it ended'
+    started.on('message', settleGroups)
+    started.on('error', (error) => (cause = error instanceof Error ? error.message : String(error)))
+    started.on('exit', () => {
+      if (worker !== started) return
+      worker = undefined
+      if (sent.length > 0) settleGroups(sent.map(() => ({ unavailable: `The store's thread died: ${cause}.` })))
+    })
+    return started
+  }
+
+  /** Settles the oldest groups with the outcomes of one commit, one outcome for each group. */
+  function settleGroups(outcomes: readonly GroupOutcome[]): void {
+    const groups = sent.splice(0, outcomes.length)
+    const operations = groups.reduce((total, { calls }) => total + calls.length, 0)
+    if (operations > 0) onCommit?.(operations)
+    for (const [index, { calls, resolve }] of groups.entries()) {
+      const outcome = outcomes[index] as GroupOutcome
+      logFailures(calls, outcome)
+      resolve(outcome)
+    }
+  }
+
+  return {
+    async commit(calls) {
+      worker ??= startWorker()
+      worker.postMessage(calls)
+      return new Promise((resolve) => sent.push({ calls, resolve }))
+    },
+    async close() {
+      const closing = worker
+      worker = undefined
+      if (!closing) return
+      // The thread ends after all groups that it was sent before.
+      closing.postMessage(null)
+      await once(closing, 'exit')
+    },
+  }
 }

@@ -4,6 +4,13 @@ import type { Timestamp, Transaction } from '../transaction.ts'
 /** The operations of the store in this file. */
 export const leaseWrites = { acquireLease, releaseLease, expireLeases }
 
+/**
+ * The next fencing token of a row: the time of the claim, or the number after the last token if that is larger. Its
+ * placeholders take the time twice. A database that lost its last commits, because a standby took over or it was restored,
+ * would count up to tokens that it has already given away.
+ */
+export const nextToken = 'CASE WHEN fencing_token < ? THEN ? ELSE fencing_token + 1 END'
+
 export interface LeaseGrant {
   fencingToken: number
 }

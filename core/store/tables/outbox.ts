@@ -1,7 +1,8 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
 import type { Json } from '../../plugin/plugin.ts'
-import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import type { Insertion, Reader, ReadLater, Row, Timestamp, Transaction } from '../transaction.ts'
 import { insertEvents, type NewEvent } from './event.ts'
+import { nextToken } from './lease.ts'
 import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'
 import { recoveryLeaseMs } from './run-queue.ts'
 
@@ -100,21 +101,17 @@ export const deliveryInsertion: Insertion = {
     file: 'text',
     status: 'text',
     reason: 'text',
-    next_at: 'integer',
     created_at: 'integer',
-    attempt: 'integer',
-    fencing_token: 'integer',
-    chunks_sent: 'integer',
-    uncertain: 'integer',
   },
+  // A new delivery is due at time 0, because the clock of the gateway that claims it may be behind.
+  constants: { next_at: '0', attempt: '0', fencing_token: '0', chunks_sent: '0', uncertain: '0' },
 }
 
-/** A new delivery is due at time 0, because the clock of the gateway that claims it may be behind. */
 export function toDeliveryRow(delivery: NewDelivery, at: Timestamp): Row {
   const { id, runId, channel, accountId, to, threadId, text, status, reason } = delivery
   const route = JSON.stringify(delivery.route)
   const file = delivery.file ? JSON.stringify(delivery.file) : null
-  return [id, runId, channel, accountId, to, threadId, route, text, file, status, reason, 0, at, 0, 0, 0, 0]
+  return [id, runId, channel, accountId, to, threadId, route, text, file, status, reason, at]
 }
 
 export async function insertDeliveries(
@@ -172,16 +169,24 @@ const isNot = (accounts: readonly AccountRef[]): string =>
 const valuesOf = (accounts: readonly AccountRef[]): string[] =>
   accounts.flatMap(({ channel, accountId }) => [channel, accountId])
 
+/**
+ * A claim begins with no delivery behind this many bytes, so that a database that sends the texts before it commits never
+ * waits for a gateway that does not take them.
+ */
+const maxClaimedBytes = 128 * 1024
+
 /** MATERIALIZED: as in the claim of runs. */
 const claimSql = (except: readonly AccountRef[]) => `
   WITH head AS MATERIALIZED (
-    SELECT waiting.seq FROM outbox AS waiting
+    SELECT waiting.seq, waiting.next_at, octet_length(waiting.text) AS size FROM outbox AS waiting
     WHERE waiting.status = 'pending' AND waiting.next_at <= ? AND waiting.seq = ${headOfLane}
       AND NOT EXISTS ${sendingInLane}${isNot(except)}
     ORDER BY waiting.next_at, waiting.seq LIMIT ?)
-  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = fencing_token + 1,
+  UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = ${nextToken},
     owner = ?, lease_until = ?
-  WHERE seq IN (SELECT seq FROM head)
+  WHERE seq IN (
+    SELECT seq FROM (SELECT seq, size, sum(size) OVER (ORDER BY next_at, seq) AS total FROM head) AS limited
+    WHERE total - size < ${maxClaimedBytes})
   RETURNING ${columns}`
 
 interface DeliveryClaim {
@@ -195,13 +200,13 @@ interface DeliveryClaim {
 
 /**
  * Claims deliveries that are due, of each lane (channel, account, recipient) only the oldest, and marks them as
- * sending.
+ * sending. It may leave some for the next claim if their texts are long.
  */
 export async function claimDeliveries(
   tx: Transaction,
   { owner, max, except = [], at, leaseMs }: DeliveryClaim,
 ): Promise<StoredDelivery[]> {
-  const values = [at, ...valuesOf(except), max, owner, at + leaseMs]
+  const values = [at, ...valuesOf(except), max, at, at, owner, at + leaseMs]
   return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql(except), ...values))
 }
 
@@ -267,7 +272,8 @@ export async function failDelivery(
 const recoverSql = (condition: string) => `
   UPDATE outbox SET fencing_token = fencing_token + 1, lease_until = ?
   WHERE status = 'sending' AND ${condition}
-  RETURNING ${columns}`
+  RETURNING seq, fencing_token AS "fencingToken"`
+const recoveredSql = `SELECT ${columns} FROM outbox WHERE seq = ?`
 const recoverExpiredSql = recoverSql('lease_until <= ?')
 const takeOverSql = recoverSql('channel = ? AND account_id = ? AND owner <> ?')
 
@@ -280,13 +286,22 @@ export async function recoverExpiredDeliveries(
   tx: Transaction,
   at: Timestamp,
   takenOver?: AccountRef & { owner: string },
-): Promise<StoredDelivery[]> {
+): Promise<ReadLater<StoredDelivery[]>> {
   const until = at + recoveryLeaseMs
-  const rows = await tx.all<DeliveryRow>(recoverExpiredSql, until, at)
-  if (!takenOver) return toSortedDeliveries(rows)
-  const { channel, accountId, owner } = takenOver
-  return toSortedDeliveries([...rows, ...(await tx.all<DeliveryRow>(takeOverSql, until, channel, accountId, owner))])
+  const recovered = await tx.all<RecoveredRow>(recoverExpiredSql, until, at)
+  if (takenOver) {
+    const { channel, accountId, owner } = takenOver
+    recovered.push(...(await tx.all<RecoveredRow>(takeOverSql, until, channel, accountId, owner)))
+  }
+  const read = async (reader: Reader, { seq, fencingToken }: RecoveredRow): Promise<DeliveryRow[]> =>
+    (await reader.all<DeliveryRow>(recoveredSql, seq)).map((row) => Object.assign(row, { fencingToken }))
+  return {
+    readLater: async (reader) =>
+      toSortedDeliveries((await Promise.all(recovered.map((row) => read(reader, row)))).flat()),
+  }
 }
+
+type RecoveredRow = Pick<DeliveryRow, 'seq' | 'fencingToken'>
 
 const ofRunSql = `SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY seq`
 

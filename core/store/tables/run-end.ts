@@ -6,9 +6,8 @@ import { exposeScope } from './exposure.ts'
 import { releaseKey, type RunKey } from './idempotency.ts'
 import { insertDeliveries, type NewDelivery } from './outbox.ts'
 import type { RunRef } from './run.ts'
-import { touchSession } from './session.ts'
+import { appendTranscript, type NewTranscriptEntry, touchSession } from './session.ts'
 import { closeSteps, insertSteps, type Step } from './step.ts'
-import { appendTranscript, type NewTranscriptEntry } from './transcript.ts'
 
 /** The operations of the store in this file. */
 export const runEndWrites = { endRun, cancelQueuedRun }

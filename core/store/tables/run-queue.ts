@@ -1,12 +1,16 @@
 // The queue of runs: claims them in the order of their sessions' lanes, and renews, releases and recovers their leases.
 import type { RunResult } from '../run-spec.ts'
-import type { Timestamp, Transaction } from '../transaction.ts'
+import type { Reader, ReadLater, Timestamp, Transaction } from '../transaction.ts'
+import { nextToken } from './lease.ts'
 import { appendAttemptSql, type RunRef, type RunRow, runColumns, type StoredRun, toRun } from './run.ts'
 import { touchSession } from './session.ts'
 
 /** The operations of the store in this file. */
 export const runQueueWrites = { claimRuns, advanceRetries, renewRun, releaseRun, releaseUnheldRuns, recoverExpiredRuns }
 export const runQueueReads = { getNextRetryAt }
+
+const heldColumns = 'seq, session_key AS "sessionKey", agent_id AS "agentId", fencing_token AS "fencingToken"'
+const heldSql = `SELECT ${runColumns} FROM run WHERE seq = ?`
 
 /**
  * Claims the head of each session's lane, which is the session's oldest live run: a run that is repeated keeps its
@@ -30,10 +34,31 @@ const claimSql = `
         WHERE concurrency_key IS NOT NULL AND status IN ('queued', 'running') AND not_before IS NULL) AS limited
       WHERE position <= concurrency_limit))
     ORDER BY waiting.seq LIMIT ?)
-  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = fencing_token + 1,
+  UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = ${nextToken},
     owner = ?, lease_until = ?, started_at = ?
   WHERE seq IN (SELECT seq FROM head)
-  RETURNING ${runColumns}`
+  RETURNING ${heldColumns}`
+
+/** What is known of a run under the lock of claims. */
+interface HeldRow {
+  seq: number
+  sessionKey: string
+  agentId: string
+  fencingToken: number
+}
+
+/** Reads runs that the caller holds, in their order. */
+const readHeld = (rows: readonly HeldRow[]): ReadLater<StoredRun[]> => ({
+  readLater: async (tx: Reader) => {
+    const inOrder = rows.toSorted((a, b) => a.seq - b.seq)
+    const read = inOrder.map(async ({ seq, fencingToken }): Promise<StoredRun[]> => {
+      const [row] = await tx.all<RunRow>(heldSql, seq)
+      // Another gateway may have recovered it meanwhile, which this holder must not do as well.
+      return row ? [{ ...toRun(row), fencingToken }] : []
+    })
+    return (await Promise.all(read)).flat()
+  },
+})
 
 const runningSql = `SELECT count(*) AS n FROM run WHERE status = 'running'`
 
@@ -107,17 +132,14 @@ interface RunClaim {
 export async function claimRuns(
   tx: Transaction,
   { owner, max, maxRunning, at, leaseMs }: RunClaim,
-): Promise<StoredRun[]> {
+): Promise<ReadLater<StoredRun[]>> {
   await tx.run(dueSql, at, at + maxRetryDelayMs)
   const limit = maxRunning === undefined ? max : Math.min(max, maxRunning - (await countRunning(tx)))
-  if (limit <= 0) return []
-  const claimed = toSortedRuns(await tx.all<RunRow>(claimSql, limit, owner, at + leaseMs, at))
+  if (limit <= 0) return readHeld([])
+  const claimed = await tx.all<HeldRow>(claimSql, limit, at, at, owner, at + leaseMs, at)
   for (const run of claimed) await touchSession(tx, run, at)
-  return claimed
+  return readHeld(claimed)
 }
-
-/** RETURNING does not guarantee an order. */
-export const toSortedRuns = (rows: RunRow[]) => rows.sort((a, b) => a.seq - b.seq).map(toRun)
 
 /** Returns a run to the queue after its model failed for a transient reason. */
 export interface RunRetry {
@@ -188,7 +210,7 @@ const requeueSql = `
 const exhaustedSql = `
   UPDATE run SET fencing_token = fencing_token + 1, lease_until = ?
   WHERE status = 'running' AND lease_until <= ?
-  RETURNING ${runColumns}`
+  RETURNING ${heldColumns}`
 
 /**
  * Requeues runs whose lease has expired (`queued`), or returns them as `exhausted` when no attempt is left. Only
@@ -197,7 +219,8 @@ const exhaustedSql = `
 export async function recoverExpiredRuns(
   tx: Transaction,
   at: Timestamp,
-): Promise<{ queued: number; exhausted: StoredRun[] }> {
+): Promise<ReadLater<{ queued: number; exhausted: StoredRun[] }>> {
   const queued = await tx.run(requeueSql, at, '"interrupted"', at)
-  return { queued, exhausted: toSortedRuns(await tx.all<RunRow>(exhaustedSql, at + recoveryLeaseMs, at)) }
+  const exhausted = readHeld(await tx.all<HeldRow>(exhaustedSql, at + recoveryLeaseMs, at))
+  return { readLater: async (reader) => ({ queued, exhausted: await exhausted.readLater(reader) }) }
 }

@@ -73,11 +73,8 @@ export const runInsertion: Insertion = {
     key_scope: 'text',
     idempotency_key: 'text',
     message: 'text',
-    status: 'text',
-    attempt: 'integer',
-    fencing_token: 'integer',
-    result: 'text',
   },
+  constants: { status: `'queued'`, attempt: '0', fencing_token: '0', result: `'{}'` },
 }
 
 interface InsertContext {
@@ -99,10 +96,6 @@ export const toRunRow = (run: NewRun, { at, idempotency }: InsertContext): Row =
   idempotency?.scope ?? null,
   idempotency?.key ?? null,
   run.spec.message,
-  'queued',
-  0,
-  0,
-  '{}',
 ]
 
 export interface RunRow extends Omit<StoredRun, 'spec' | 'result' | 'attempts'> {

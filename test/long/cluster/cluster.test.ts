@@ -1,5 +1,5 @@
-// Three gateways on one PostgreSQL database, which are killed and stopped at random, as is the database. Their clocks
-// differ by up to 50 seconds.
+// Three gateways on one PostgreSQL database, which are killed and stopped at random, as is the database, and whose networks
+// fail. Their clocks differ by up to 50 seconds.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import { type GatewayProcess, hookToken, spawnGateway, temporaryFolder, writeCon
 import { type PostgresServer, startPostgres } from '../../postgres.ts'
 import { chooseSeed } from '../../config/random.ts'
 import { createRandom } from '../../store/crash.ts'
+import { type DatabaseProxy, startDatabaseProxy } from '../../store/postgres/database-proxy.ts'
 import { checkHistory, type History, type Message } from './history.ts'
 import { listUnfinished, readReplies, readSucceeded } from './read-history.ts'
 import { startTurnRecorder } from './turn-recorder.ts'
@@ -44,7 +45,7 @@ describe('the check of a history', () => {
   ])('finds %s', (_violation, changes, found) => expect(checkHistory({ ...good, ...changes })).toEqual(found))
 })
 
-describe('three gateways whose processes and database die and hang, and whose clocks differ', () => {
+describe('three gateways whose processes, networks and database die and hang, and whose clocks differ', () => {
   it('lose nothing that was acknowledged, keep the order of sessions, and send each reply once', async () => {
     const random = createRandom(chooseSeed())
     const model = await startTurnRecorder(() => 200 + random() * 1_300)
@@ -87,6 +88,8 @@ describe('three gateways whose processes and database die and hang, and whose cl
 
 interface Replica {
   url(): string
+  /** Its network to the database. */
+  proxy: DatabaseProxy
   process(): GatewayProcess['process']
   /** Kills the process and starts another one. */
   restart(): Promise<void>
@@ -100,7 +103,7 @@ interface ReplicaOptions {
   clockShiftMs: number
 }
 
-/** Up to five minutes ahead or behind. */
+/** Up to 25 seconds ahead or behind. */
 const chooseClockShift = (random: () => number): number => Math.round((random() - 0.5) * 50_000)
 
 const shiftedClock = pathToFileURL(join(import.meta.dirname, 'shifted-clock.ts')).href
@@ -108,8 +111,10 @@ const shiftedClock = pathToFileURL(join(import.meta.dirname, 'shifted-clock.ts')
 async function startReplica(index: number, { dir, url, providers, clockShiftMs }: ReplicaOptions): Promise<Replica> {
   const own = join(dir, String(index))
   mkdirSync(own)
+  const proxy = await startDatabaseProxy(url)
+  onTestFinished(proxy.close)
   const config = writeConfig(own, {
-    storage: { url },
+    storage: { url: proxy.url },
     log: { level: 'error' },
     providers,
     hooks: { enabled: true, token: hookToken, allowRequestSessionKey: true },
@@ -122,6 +127,7 @@ async function startReplica(index: number, { dir, url, providers, clockShiftMs }
   let current = await start()
   return {
     url: () => current.url,
+    proxy,
     process: () => current.process,
     restart: async () => {
       await current.end('SIGKILL')
@@ -174,13 +180,23 @@ async function send(url: string, { message, session }: { message: string; sessio
   }
 }
 
-type Fault = 'kill gateway' | 'stop gateway' | 'stop gateway for long' | 'kill database'
+type Fault =
+  | 'kill gateway'
+  | 'stop gateway'
+  | 'stop gateway for long'
+  | 'kill database'
+  | 'reset connections'
+  | 'abandon connections'
+  | 'freeze network'
 
 const faults: readonly Fault[] = [
   ...Array.from({ length: 8 }, () => 'kill gateway' as const),
   ...Array.from({ length: 2 }, () => 'stop gateway' as const),
   ...Array.from({ length: 2 }, () => 'stop gateway for long' as const),
   ...Array.from({ length: 3 }, () => 'kill database' as const),
+  ...Array.from({ length: 4 }, () => 'reset connections' as const),
+  ...Array.from({ length: 2 }, () => 'abandon connections' as const),
+  ...Array.from({ length: 3 }, () => 'freeze network' as const),
 ]
 
 /** Longer than a lease of a run: when the gateway continues, others have its runs. */
@@ -195,12 +211,21 @@ async function causeFaults(server: PostgresServer, replicas: readonly Replica[],
     if (fault === 'kill gateway') await replica.restart()
     if (fault === 'stop gateway') stopped.push(stopFor(replica.process(), 1_000 + random() * 25_000))
     if (fault === 'stop gateway for long') stopped.push(stopFor(replica.process(), longStopMs + random() * 5_000))
+    if (fault === 'reset connections') replica.proxy.reset()
+    if (fault === 'abandon connections') replica.proxy.abandon()
+    if (fault === 'freeze network') stopped.push(freezeFor(replica.proxy, 1_000 + random() * 25_000))
     if (fault === 'kill database') {
       await server.kill()
       await server.start()
     }
   }
   await Promise.all(stopped)
+}
+
+async function freezeFor(proxy: DatabaseProxy, ms: number): Promise<void> {
+  proxy.stall()
+  await delay(ms)
+  proxy.resume()
 }
 
 async function stopFor(process: GatewayProcess['process'], ms: number): Promise<void> {

@@ -1,12 +1,17 @@
 // What a database or its operator may do to a gateway: restore the store, set it to read only, put a pooler before it.
 import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createStoreClock } from '../../../core/store/postgres/store-clock.ts'
 import { lockNumberOf } from '../../../core/store/postgres/migrate.ts'
+import type { Store, StoredDelivery, StoredRun } from '../../../core/store/store.ts'
 import { run } from '../../cli/command-line.ts'
+import { newDelivery, newKey, newRequest, newRun, newSchedule, runEnd, start } from '../../contracts/store-samples.ts'
 import { type Document, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
-import { createDatabase, query } from '../../postgres.ts'
+import { copyTables, createDatabase, query, restoreTables } from '../../postgres.ts'
+import { silent } from '../acknowledging.ts'
+import { openStore } from '../open-store.ts'
 import { startDatabaseProxy } from './database-proxy.ts'
 import { startTransactionPooler } from './transaction-pooler.ts'
 
@@ -18,6 +23,12 @@ async function openDatabase(): Promise<string> {
 
 const configFor = (url: string, changes: Document = {}): string =>
   writeConfig(temporaryFolder(), { storage: { url }, ...changes })
+
+async function open(url: string): Promise<Store> {
+  const store = await openStore({ url, dir: '/nowhere', log: silent })
+  onTestFinished(store.close)
+  return store
+}
 
 const wake = { text: 'Hello', mode: 'next-heartbeat' }
 
@@ -40,6 +51,19 @@ it('a gateway ends when its store is created anew, and writes nothing to the new
   expect(await query(url, "SELECT count(DISTINCT owner)::int AS n FROM lease WHERE name = 'heartbeat'")).toEqual([
     { n: 1 },
   ])
+})
+
+it('a gateway ends when its store is restored, and writes nothing to the restored one', async () => {
+  const url = await openDatabase()
+  const old = await spawn(url)
+  await copyTables(url)
+  const leases = await query(url, 'SELECT * FROM backup.lease ORDER BY name')
+  await restoreTables(url)
+  await expect.poll(() => old.process.exitCode, { timeout: 20_000 }).toBe(1)
+  expect(old.log.join('\n')).toContain('were restored, dropped or created anew while the gateway was running')
+  expect(await query(url, 'SELECT * FROM lease ORDER BY name')).toEqual(leases)
+  const next = await startGateway({ storage: { url } })
+  expect((await next.post('/hooks/wake', wake)).status).toBe(200)
 })
 
 it('a gateway leaves a server that only reads, and continues when it writes again', async () => {
@@ -77,12 +101,12 @@ it('a gateway uses the first of several hosts that can be written, and leaves it
   await expect.poll(status, { timeout: 10_000 }).toBe(200)
 })
 
-it('a start refuses a pooler in transaction mode', async () => {
-  const pooler = await startTransactionPooler(await openDatabase())
+it.each([1, 2, 3])('a start refuses a pooler in transaction mode with %i connections', async (connections) => {
+  const pooler = await startTransactionPooler(await openDatabase(), connections)
   onTestFinished(pooler.close)
   const config = configFor(pooler.url, { log: { level: 'silent' } })
   const { code, stderr } = await run(dirname(config), ['start', '--config', config])
-  expect([code, stderr]).toEqual([1, expect.stringContaining('a pooler that lends connections for one transaction')])
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/a pooler (that lends|whose) connections/)])
 })
 
 it('the guards and the commits of a connection do not depend on the settings of the database', async () => {
@@ -95,7 +119,8 @@ it('the guards and the commits of a connection do not depend on the settings of 
     `
     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       INSERT INTO noted SELECT name, setting FROM pg_settings
-      WHERE name IN ('synchronous_commit', 'idle_in_transaction_session_timeout', 'tcp_user_timeout');
+      WHERE name IN (
+        'synchronous_commit', 'idle_in_transaction_session_timeout', 'tcp_keepalives_idle', 'tcp_user_timeout');
       RETURN NEW; END $$`,
   )
   await query(url, 'CREATE TRIGGER note AFTER INSERT ON event FOR EACH ROW EXECUTE FUNCTION note()')
@@ -103,6 +128,7 @@ it('the guards and the commits of a connection do not depend on the settings of 
   expect(await query(url, 'SELECT * FROM noted ORDER BY name')).toEqual([
     { name: 'idle_in_transaction_session_timeout', value: '3000' },
     { name: 'synchronous_commit', value: 'on' },
+    { name: 'tcp_keepalives_idle', value: '10' },
     { name: 'tcp_user_timeout', value: '5000' },
   ])
 })
@@ -113,6 +139,62 @@ it('locks are numbered on servers whose object ids do not fit a signed number', 
   expect(await query(inject('postgresUrl'), `SELECT pg_try_advisory_xact_lock(${number}, 0) AS locked`)).toEqual([
     { locked: true },
   ])
+})
+
+it('a claim holds no lock while its texts are sent', async () => {
+  const url = await openDatabase()
+  const [proxy, other] = [await startDatabaseProxy(url), await open(url)]
+  onTestFinished(proxy.close)
+  const frozen = await open(proxy.url)
+  const message = 'x'.repeat(240_000)
+  const spec = { ...newRun().spec, message }
+  const add = (sessionKey: string) => other.accept({ at: start, runs: [newRun({ sessionKey, spec })] })
+  await Promise.all(Array.from({ length: 60 }, (_, n) => add(`s${n}`)))
+  proxy.stallAfter(1_000_000)
+  const claimed = frozen.claimRuns({ owner: 'frozen', max: 60, at: start, leaseMs: 60_000 })
+  await expect.poll(async () => (await other.getLiveCounts()).runs.running, { timeout: 3_000 }).toBe(60)
+  await add('one more')
+  expect(await other.claimRuns({ owner: 'other', max: 60, at: start, leaseMs: 60_000 })).toHaveLength(1)
+  proxy.resume()
+  expect((await claimed).map(({ spec: { message: text } }) => text.length)).toEqual(Array(60).fill(message.length))
+})
+
+it('connections that are silently dead are replaced before their statements time out', async () => {
+  const url = await openDatabase()
+  const proxy = await startDatabaseProxy(url)
+  onTestFinished(proxy.close)
+  const gateway = await startGateway({ storage: { url: proxy.url } })
+  expect((await gateway.post('/hooks/wake', wake)).status).toBe(200)
+  proxy.abandon()
+  const status = async () => (await gateway.post('/hooks/wake', wake)).status
+  expect(await status()).toBe(503)
+  // Without the connection for messages, it takes 20 seconds.
+  await expect.poll(status, { timeout: 14_000 }).toBe(200)
+})
+
+it('the holder of a run or a delivery whose claim the database has lost cannot end it', async () => {
+  const url = await openDatabase()
+  const store = await open(url)
+  const run = newRun()
+  await store.accept({ at: Date.now(), runs: [run], deliveries: [newDelivery({ id: 'd' })] })
+  const claim = async (owner: string) => {
+    const options = { owner, max: 1, at: Date.now(), leaseMs: 60_000 }
+    const [[ofRun], [ofDelivery]] = [await store.claimRuns(options), await store.claimDeliveries(options)]
+    return { run: ofRun as StoredRun, delivery: ofDelivery as StoredDelivery }
+  }
+  const old = await claim('one')
+  // As on a standby that lacks the last commits.
+  await query(url, `UPDATE run SET status = 'queued', attempt = 0, fencing_token = 0, owner = NULL, lease_until = NULL`)
+  await query(url, `UPDATE outbox SET status = 'pending', attempt = 0, fencing_token = 0, owner = NULL`)
+  await delay(2)
+  const held = await claim('one')
+  expect([held.run.id, held.delivery.id]).toEqual([old.run.id, old.delivery.id])
+  expect(await store.renewRun(old.run, Date.now() + 60_000)).toBe(false)
+  expect(await store.endRun(old.run, runEnd())).toBe(false)
+  const sent = { status: 'sent', platformId: null } as const
+  expect(await store.endDelivery('d', old.delivery.fencingToken, sent, Date.now())).toBe(false)
+  expect(await store.endRun(held.run, runEnd())).toBe(true)
+  expect(await store.endDelivery('d', held.delivery.fencingToken, sent, Date.now())).toBe(true)
 })
 
 describe('the clock of a gateway', () => {
@@ -140,11 +222,52 @@ describe('the clock of a gateway', () => {
         error: expect.objectContaining({ type: 'store_unavailable' }),
       },
     ])
-    expect(gateway.log.join('\n')).toContain(
-      'The clock of this gateway is 3456000 seconds ahead of that of the database',
-    )
+    await expect
+      .poll(() => gateway.log.join('\n'))
+      .toContain('The clock of this gateway is 3456000 seconds ahead of that of the database')
     gateway.process.kill('SIGWINCH')
     await expect.poll(ready).toBe(200)
+  })
+
+  it('decides neither when keys expire nor what is old', async () => {
+    const store = await open(await openDatabase())
+    const at = Date.now()
+    const key = newKey({ key: 'k', expiresAt: at + 30_000 })
+    await store.accept({ at, idempotency: key, request: newRequest() })
+    const now = Date.now
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() + 50_000)
+    onTestFinished(() => clock.mockRestore())
+    expect(await store.purgeExpiredKeys(Date.now())).toBe(0)
+    expect(await store.hasKey(key, Date.now())).toBe(true)
+    expect((await store.accept({ at: Date.now(), idempotency: key })).outcome).toBe('replayed')
+    expect((await store.purge({ before: Date.now() - 30_000 })).counts.requests).toBe(0)
+  })
+
+  it('decides not when schedules fire', async () => {
+    const url = await openDatabase()
+    const store = await open(url)
+    const at = Date.now()
+    const add = (id: string, nextAt: number) => store.addSchedule(newSchedule({ id, nextAt }), { at, most: 9 })
+    await add('due', at - 1_000)
+    await add('later', at + 40_000)
+    await spawn(url, shifted({ CLOCK_SHIFT_MS: '-50000' }))
+    const sessionKey = 'agent:main:schedule:due'
+    await expect.poll(async () => (await store.listRuns({ sessionKey }, { limit: 9 })).items.length).toBe(1)
+    const { items } = await store.listSchedules({}, { limit: 9 })
+    expect(items.find(({ id }) => id === 'later')?.nextAt).toBe(at + 40_000)
+  })
+
+  it('is compared with that of the database only if this answers quickly', async () => {
+    let answers = 0
+    const query = async <Row>() => {
+      const waitMs = answers++ === 0 ? 1_100 : 0
+      await delay(waitMs)
+      return [{ now: waitMs === 0 ? Date.now() : Date.now() - 30_000 }] as Row[]
+    }
+    const clock = createStoreClock({ query }, { debug() {}, info() {}, warn() {}, error() {} })
+    await clock.start()
+    expect(answers).toBe(2)
+    expect(Math.abs(clock.now() - Date.now())).toBeLessThan(5_000)
   })
 
   it('is measured again by no answer that comes late', async () => {

@@ -1,33 +1,52 @@
-// A pooler of database connections in transaction mode: its clients share one connection to the server, which serves
-// one transaction after another. It logs in with the credentials of the URL, and its clients need none.
+// A pooler of database connections in transaction mode: its clients share a few connections to the server, each of which
+// serves one transaction after another, in turn. It logs in with the credentials of the URL, and its clients need none.
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Client } from 'pg'
 
-export async function startTransactionPooler(databaseUrl: string): Promise<{ url: string; close(): Promise<void> }> {
-  const login = new Client({ connectionString: databaseUrl })
-  await login.connect()
-  login.on('error', () => undefined)
-  const upstream = (login as unknown as { connection: { stream: Socket } }).connection.stream
-  upstream.removeAllListeners('data')
+interface Upstream {
+  socket: Socket
+  /** The client whose transaction is under way. */
+  client: Socket | undefined
+}
+
+/** `connections`: to the server. */
+export async function startTransactionPooler(
+  databaseUrl: string,
+  connections = 1,
+): Promise<{ url: string; close(): Promise<void> }> {
   const sockets = new Set<Socket>()
-  /** The client whose transaction is under way, and those that wait. */
   const waiting: { socket: Socket; message: Buffer }[] = []
-  let current: Socket | undefined
+  /** The one that has been free for the longest time is first. */
+  let upstreams: Upstream[] = []
 
   const next = (): void => {
     const [first] = waiting
-    if (current || !first) return
-    current = first.socket
-    for (const { message } of waiting.filter(({ socket }) => socket === current)) upstream.write(message)
-    waiting.splice(0, waiting.length, ...waiting.filter(({ socket }) => socket !== current))
-  }
-  upstream.on('data', (chunk: Buffer) => {
-    current?.write(chunk)
-    if (!chunk.subarray(-6).equals(idle)) return
-    current = undefined
+    const free = upstreams.find(({ client }) => client === undefined)
+    if (!first || !free) return
+    upstreams = [...upstreams.filter((one) => one !== free), free]
+    free.client = first.socket
+    for (const { message } of waiting.filter(({ socket }) => socket === free.client)) free.socket.write(message)
+    waiting.splice(0, waiting.length, ...waiting.filter(({ socket }) => socket !== free.client))
     next()
-  })
+  }
+
+  const openUpstream = async (): Promise<Upstream> => {
+    const login = new Client({ connectionString: databaseUrl })
+    await login.connect()
+    login.on('error', () => undefined)
+    const { stream } = (login as unknown as { connection: { stream: Socket } }).connection
+    stream.removeAllListeners('data')
+    const upstream: Upstream = { socket: stream, client: undefined }
+    stream.on('data', (chunk: Buffer) => {
+      upstream.client?.write(chunk)
+      if (!chunk.subarray(-6).equals(idle)) return
+      upstream.client = undefined
+      next()
+    })
+    return upstream
+  }
+  while (upstreams.length < connections) upstreams.push(await openUpstream())
 
   const server = createServer((socket) => {
     sockets.add(socket)
@@ -37,8 +56,9 @@ export async function startTransactionPooler(databaseUrl: string): Promise<{ url
       socket.write(loggedIn)
       socket.on('data', (message: Buffer) => {
         if (message[0] === terminate) return
-        waiting.push({ socket, message })
-        if (current === socket) upstream.write((waiting.pop() as { message: Buffer }).message)
+        const own = upstreams.find(({ client }) => client === socket)
+        if (own) own.socket.write(message)
+        else waiting.push({ socket, message })
         next()
       })
     })
@@ -52,7 +72,7 @@ export async function startTransactionPooler(databaseUrl: string): Promise<{ url
     close: async () => {
       server.close()
       for (const socket of sockets) socket.destroy()
-      upstream.destroy()
+      for (const { socket } of upstreams) socket.destroy()
     },
   }
 }
