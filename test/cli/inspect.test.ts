@@ -41,7 +41,7 @@ describe('svc-gateway runs', () => {
     expect(shown.stdout).toMatch(/^status {2,}succeeded$/m)
     expect(shown.stdout).toContain(String.raw`Received: Say \u001b[31mhello.`)
     expect(shown.stdout).toMatch(/^queued {2,}\d[\d.]* m?s$/m)
-    expect(shown.stdout).toMatch(/^model {2,}\d[\d.]* m?s {2}builtin\/rules · \d+ → \d+ tokens/m)
+    expect(shown.stdout).toMatch(/^model {2,}\d[\d.]* m?s {2,}builtin\/rules · \d+ → \d+ tokens/m)
     expect((await cli('runs', 'show', id, '--steps')).stdout).toMatch(/^1 {2}model .*\ntext: Received: Say/m)
     expect(JSON.parse((await cli('runs', 'show', id, '--json')).stdout)).toMatchObject({
       id,

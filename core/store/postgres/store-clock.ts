@@ -112,5 +112,6 @@ const shifts: Partial<Record<OperationName, (args: never, ms: number) => readonl
   purgeExpiredKeys: shiftTime,
   purge: shiftStep,
   purgeBodies: shiftStep,
+  purgeStepContents: shiftStep,
   acquireLease: ([name, owner, at, until]: [string, string, number, number], ms) => [name, owner, at + ms, until + ms],
 }
