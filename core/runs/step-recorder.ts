@@ -34,6 +34,8 @@ export function createStepRecorder(
   run: StoredRun,
   signal: AbortSignal,
 ): StepRecorder {
+  // The whole run would be copied to the thread of the store with each step.
+  const ref = { id: run.id, fencingToken: run.fencingToken }
   const stored = new Map<number, Step>()
   let current: Step | undefined
   const keepsContent = run.spec.origin.keepContent !== false
@@ -57,7 +59,7 @@ export function createStepRecorder(
   return {
     record: async (steps, count) => {
       const shortened = steps.map(shorten)
-      const work = retryUntilStored(() => store.recordSteps(run, { steps: shortened, count }), {
+      const work = retryUntilStored(() => store.recordSteps(ref, { steps: shortened, count }), {
         everyMs: storeRetryMs,
         isGivenUp: () => signal.aborted,
       })
