@@ -82,6 +82,7 @@ async function attemptRun(
   const limit = createTimeLimit(timeoutSeconds * 1000, () => stop.abort(new Stopped('timed_out')))
   try {
     const context = await readTurnContext(deps, run, stop.signal)
+    recorder.resume(context.steps)
     // The time limit starts here, so that an unavailable store does not use up the run's time.
     limit.start()
     const done = await executeTurn(deps, { run, agent, context, recorder, toolErrors, limit, signal: stop.signal })

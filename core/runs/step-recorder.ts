@@ -6,6 +6,8 @@ import { untilAborted } from '../deadline.ts'
 import { Stopped } from './attempt-result.ts'
 
 export interface StepRecorder {
+  /** Adds the steps of earlier attempts. */
+  resume(steps: readonly Step[]): void
   /** Waits while the store is unavailable. Throws `Stopped` if the run is lost, and the reason of the signal. */
   record(steps: readonly Step[], count: number): Promise<void>
   /** Publishes the beginning of a call of the model, which is not stored. */
@@ -14,7 +16,7 @@ export interface StepRecorder {
   shorten(step: Step): Step
   /** The call of the model that has begun and not ended. */
   current(): Step | undefined
-  /** All steps that this attempt has stored, in their last state. */
+  /** All steps of the run that are stored, in their last state. */
   stored(): readonly Step[]
 }
 
@@ -57,6 +59,9 @@ export function createStepRecorder(
   })
 
   return {
+    resume: (steps) => {
+      for (const step of steps) stored.set(step.number, step)
+    },
     record: async (steps, count) => {
       const shortened = steps.map(shorten)
       const work = retryUntilStored(() => store.recordSteps(ref, { steps: shortened, count }), {

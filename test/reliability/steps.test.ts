@@ -102,6 +102,17 @@ describe('a gateway that is killed', () => {
     ])
   })
 
+  it('reports the tokens of all its attempts, also if the run fails', async () => {
+    const { model, dir, config } = await setUp()
+    const gateway = await start(dir, config)
+    model.script({ tool: 'add', args: {} }, { hang: true }, { status: 400, body: { error: { message: 'no' } } })
+    const { runId } = (await post(gateway.url, ['agent', run])).body
+    await model.request(1)
+    await gateway.end('SIGKILL')
+    const again = await start(dir, config)
+    expect(await ended(again.url, runId)).toMatchObject({ status: 'failed', usage: { steps: 1, totalTokens: 70 } })
+  })
+
   it('again and again does not end a run that gets further each time', async () => {
     const { model, dir, config, calls } = await setUp()
     for (let times = 0; times < 5; times++) model.script({ tool: 'add', args: {} }, { hang: true })
