@@ -41,7 +41,7 @@ export interface Tool<Args = never> {
     | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
   /**
    * `true`: a call may be made again if the gateway ended during it, because a second one changes nothing. Absent: the
-   * model is told that the call was interrupted, and may have taken effect.
+   * model reads that the call was interrupted, and may have taken effect.
    */
   repeatable?: boolean
   /**

@@ -50,6 +50,18 @@ describe('svc-gateway tail', () => {
     expect(await tail.exited).toEqual([0, null])
   })
 
+  it('prints each step of a run when it begins and when it has ended', async () => {
+    const { url, post } = shared()
+    const tail = follow(url, 'tail', '--topic', 'step', '--limit', '2')
+    await tail.notice()
+    const { body } = await post('/hooks/agent', { message: 'Say hello.', ...still }, { prefer: 'wait=60' })
+    expect(await tail.line()).toMatch(`  step     running    ${body.runId}  model  running · builtin/rules`)
+    expect(await tail.line()).toMatch(
+      new RegExp(`  step {5}succeeded  ${body.runId}  model  \\d[\\d.]* m?s  builtin/rules · `),
+    )
+    expect(await tail.exited).toEqual([0, null])
+  })
+
   it('selects by the level of the log, and prints JSON', async () => {
     const { url, post } = shared()
     const tail = follow(url, 'tail', '--level', 'warn', '--json', '--limit', '1', '--topic', 'log')

@@ -47,3 +47,10 @@ export function createHistogram(bounds: readonly number[]): Histogram {
   }
   return histogram
 }
+
+/** The histogram of a label. The first value of a label creates it. */
+export function histogramOf(histograms: Map<string, Histogram>, label: string, bounds: readonly number[]): Histogram {
+  const histogram = histograms.get(label) ?? createHistogram(bounds)
+  histograms.set(label, histogram)
+  return histogram
+}

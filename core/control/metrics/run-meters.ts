@@ -1,7 +1,7 @@
 // Counts runs: results, durations, failures and tokens, by kind, agent and model.
 import { type CommitHandlers, handleCommit } from '../../store/commits/commits.ts'
 import type { OpeningStore, RunEnd, RunRef, Store, StoredRun } from '../../store/store.ts'
-import { type Counter, count, createHistogram, createBoundedValues, type Histogram, labels } from './counters.ts'
+import { type Counter, count, createBoundedValues, type Histogram, histogramOf, labels } from './counters.ts'
 
 export interface RunMeters {
   accepted: Counter
@@ -44,7 +44,7 @@ export function createRunMeters(): RunMeters {
       count(failures, labels({ ...subject, type: result.error?.type ?? status }))
     // A run without a model had no turn, so its duration says nothing about the agent.
     if (startedAt !== undefined && result.model !== undefined)
-      histogramOf(labels(subject)).observe((performance.now() - startedAt) / 1000)
+      histogramOf(seconds, labels(subject), bounds).observe((performance.now() - startedAt) / 1000)
     const { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, reasoningTokens = 0 } = result.usage ?? {}
     const spent = {
       input: inputTokens,
@@ -58,12 +58,6 @@ export function createRunMeters(): RunMeters {
   async function countCancelled(store: Pick<Store, 'getRun'>, id: string): Promise<void> {
     const run = await store.getRun(id).catch(() => undefined)
     if (run) count(ended, labels({ kind: run.kind, status: 'cancelled' }))
-  }
-
-  function histogramOf(label: string): Histogram {
-    const histogram = seconds.get(label) ?? createHistogram(bounds)
-    seconds.set(label, histogram)
-    return histogram
   }
 
   return {

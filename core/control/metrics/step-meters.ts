@@ -1,6 +1,14 @@
 // Counts steps: tool calls by tool and outcome, the latency of models, the steps of a run, and its time in the queue.
 import type { Step, StoredRun } from '../../store/store.ts'
-import { type Counter, count, createBoundedValues, createHistogram, type Histogram, labels } from './counters.ts'
+import {
+  type Counter,
+  count,
+  createBoundedValues,
+  createHistogram,
+  type Histogram,
+  histogramOf,
+  labels,
+} from './counters.ts'
 
 export interface StepMeters {
   toolCalls: Counter
@@ -25,12 +33,6 @@ export function createStepMeters(): StepMeters {
   const [stepsPerRun, queued] = [createHistogram(stepBounds), createHistogram(queueBounds)]
   const [toolName, modelName] = [createBoundedValues(maxTools), createBoundedValues(maxModels)]
 
-  const histogramOf = (histograms: Map<string, Histogram>, label: string): Histogram => {
-    const histogram = histograms.get(label) ?? createHistogram(latencyBounds)
-    histograms.set(label, histogram)
-    return histogram
-  }
-
   return {
     toolCalls,
     firstToken,
@@ -45,8 +47,9 @@ export function createStepMeters(): StepMeters {
           continue
         }
         const label = labels({ model: modelName(detail.model) })
-        histogramOf(modelCalls, label).observe((endedAt - startedAt) / 1000)
-        if (detail.firstTokenMs !== undefined) histogramOf(firstToken, label).observe(detail.firstTokenMs / 1000)
+        histogramOf(modelCalls, label, latencyBounds).observe((endedAt - startedAt) / 1000)
+        const { firstTokenMs } = detail
+        if (firstTokenMs !== undefined) histogramOf(firstToken, label, latencyBounds).observe(firstTokenMs / 1000)
       }
     },
     countStart: ({ attempts, createdAt, startedAt }) => {
