@@ -2,11 +2,12 @@
 // only when a source is newer, so that `npm start` runs the current sources without stripping types at every start.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type OutputOptions, type Plugin, type RolldownOptions, rolldown } from 'rolldown'
 import { listBuiltinCommands, listBuiltins } from '../core/loader/discover.ts'
+import { buildPage } from './page.ts'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
@@ -25,8 +26,14 @@ const sources = [
 
 async function build(): Promise<void> {
   rmSync(dist, { recursive: true, force: true })
-  const [gateway, runner] = await Promise.all([bundleGateway(), bundleRunner(), compileTypes()])
-  copyLicenses([...gateway, ...runner])
+  const [gateway, runner, page] = await Promise.all([
+    bundleGateway(),
+    bundleRunner(),
+    buildPage(root, dist),
+    bundleTransformHelpers(),
+    compileTypes(),
+  ])
+  copyLicenses([...gateway, ...runner, ...page])
   writeFileSync(stamp, '')
 }
 
@@ -80,7 +87,7 @@ async function bundleGateway(): Promise<string[]> {
   const external = (id: string, importer?: string): boolean =>
     /^[\w@]/.test(id) && !isBundled.test(id) && !importer?.includes('/node_modules/')
   const modules = await bundle(
-    { input, external, plugins: [builtins], treeshake: { moduleSideEffects: pureModules } },
+    { input, external, plugins: [builtins, panels], treeshake: { moduleSideEffects: pureModules } },
     {
       sourcemap: true,
       sourcemapExcludeSources: true,
@@ -102,6 +109,8 @@ async function bundleGateway(): Promise<string[]> {
   for (const name of [...Object.keys(ownChunks), 'packages']) rmSync(join(dist, `${name}.js.map`))
   return modules
 }
+
+const panelAddress = /new URL\((['"])\.\/panel\/\1, import\.meta\.url\)/
 
 /** Declarations do nothing, so whoever imports one of them does not load the others. */
 const pureModules = [{ test: /[\\/]core[\\/](?:kit|plugin)[\\/]/, sideEffects: false }]
@@ -125,9 +134,30 @@ const builtins: Plugin = {
   },
 }
 
+/** All modules are in one folder after the build, so the panels of the extensions have folders of their own beside them. */
+const panels: Plugin = {
+  name: 'panels',
+  transform: {
+    filter: { id: /[\\/](?:channels|plugins)[\\/].*[\\/]index\.ts$/, code: panelAddress },
+    handler(code, id) {
+      const folder = dirname(id)
+      const name = `${basename(dirname(folder))}-${basename(folder)}`
+      cpSync(join(folder, 'panel'), join(dist, 'panels', name), { recursive: true })
+      return { code: code.replace(panelAddress, `new URL('./panels/${name}/', import.meta.url)`), map: null }
+    },
+  },
+}
+
 /** A sandbox process gets its code as one text and cannot read files. */
 const bundleRunner = (): Promise<string[]> =>
   bundle({ input: 'core/sandbox/runner/runner.ts' }, { codeSplitting: false, file: join(dist, 'runner.js') })
+
+/** One file, of which the bundler of the sandbox takes what a transform uses. It has its own copy of typebox. */
+const bundleTransformHelpers = (): Promise<string[]> =>
+  bundle(
+    { input: 'core/transform.ts', external: /^typebox/, treeshake: { moduleSideEffects: false } },
+    { codeSplitting: false, file: join(dist, 'transform.js') },
+  )
 
 /** @returns the paths of the modules in it */
 async function bundle(input: RolldownOptions, output: OutputOptions): Promise<string[]> {
@@ -141,6 +171,9 @@ async function bundle(input: RolldownOptions, output: OutputOptions): Promise<st
   })
   const { output: files } = await built.write({
     format: 'esm',
+    // V8 stores a source with one other character in two bytes per character, and so do the comments: 7 MB together.
+    charset: 'ascii',
+    comments: false,
     ...(output.file === undefined && { dir: dist }),
     ...output,
   })

@@ -48,7 +48,7 @@ export default defineChannel<Static<typeof Config>>({
         }
         return { outcome: 'sent', id: key }
       },
-      async reconcile(key) {
+      async reconcile({ key }) {
         if (!sentLog) return 'unknown'
         return sentLog.has(key) ? 'sent' : 'absent'
       },

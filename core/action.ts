@@ -1,5 +1,6 @@
 // The fields of wake and agent actions: request bodies, mappings, transform results and dry runs derive from this list.
-import { notBlank, type TSchema, Type } from './typebox.ts'
+import { Text } from './field-schemas.ts'
+import { type TSchema, Type } from './typebox.ts'
 
 export const wakeModes = ['now', 'next-heartbeat'] as const
 export type WakeMode = (typeof wakeModes)[number]
@@ -60,8 +61,6 @@ export interface ActionOverrides {
 
 export type ActionField = Exclude<keyof ActionOverrides, 'idempotencyKey'>
 
-const Text = (description: string) => Type.String({ pattern: notBlank, description })
-
 /** The schema of each field. `channel` accepts any text here: which channels are loaded is known later. */
 export const actionFields = {
   action: Type.Enum(['wake', 'agent'], {
@@ -81,10 +80,8 @@ export const actionFields = {
       '`now` triggers a heartbeat at once, or after the run; `next-heartbeat` waits for the next periodic check.',
   }),
   deliver: Type.Boolean({ default: true, description: 'Whether the reply is sent to the channel.' }),
-  channel: Type.String({
-    pattern: notBlank,
+  channel: Text('Channel for the reply; `last` is the channel of the latest message to the main session.', {
     default: 'last',
-    description: 'Channel for the reply; `last` is the channel of the latest message to the main session.',
   }),
   to: Text('Recipient on the channel. Default: the last recipient in the main session.'),
   accountId: Text('Account of the channel that sends the reply.'),

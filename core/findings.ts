@@ -1,5 +1,8 @@
 // Finds warnings in a configuration. `check` prints them; the start and every reload log them.
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { findUnpricedModels } from './agents/model-references.ts'
+import { listBudgets } from './config/budgets.ts'
 import { resolveAccounts } from './config/accounts.ts'
 import { ConfigError, type ConfigProblem } from './config/config-error.ts'
 import type { ConfigDocument } from './config/file/read.ts'
@@ -11,7 +14,7 @@ import type { FoundPackages } from './loader/packages.ts'
 import type { Extensions } from './loader/registry.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 import { areTracesOn, tracePackages } from './telemetry/tracer.ts'
-import { findUndeclaredNames } from './tools/unmatched-names.ts'
+import { findToolClashes, findUndeclaredNames } from './tools/unmatched-names.ts'
 
 interface WarningDeps {
   extensions: Extensions
@@ -30,14 +33,36 @@ export async function resolveWithWarnings(document: ConfigDocument, extensions: 
   throw new ConfigError(document.file, problems, await findWarnings(resolved, { extensions, isIncomplete: true }))
 }
 
+/**
+ * Checks a document for a gateway that runs. New plugins are loaded at the next start, so the sections of their
+ * extensions are unknown keys until then.
+ */
+export async function resolveForRunning(
+  document: ConfigDocument,
+  { extensions, plugins }: { extensions: Extensions; plugins: readonly string[] },
+): Promise<ResolvedConfig> {
+  const isSame = isDeepStrictEqual(document.plugins, plugins)
+  const problem = 'has changed, which needs a restart; until then the extensions of new plugins are not known'
+  const notice = { path: 'plugins', ...document.layout.placeOf(['plugins']), problem }
+  try {
+    const resolved = await resolveWithWarnings(document, extensions)
+    return isSame ? resolved : { ...resolved, warnings: [...resolved.warnings, notice] }
+  } catch (error) {
+    if (!(error instanceof ConfigError) || isSame) throw error
+    throw new ConfigError(error.file, [notice, ...error.problems], error.warnings)
+  }
+}
+
 /** Returns the warnings in the order of the file. */
 export async function findWarnings(
   resolved: ResolvedConfig,
   { extensions, env = {}, sandbox, isIncomplete = false }: WarningDeps,
 ): Promise<ConfigProblem[]> {
   const finders = [
+    () => findToolClashes(resolved.config, extensions),
     () => findUndeclaredNames(resolved.config, declareLoginTools(extensions)),
     ...createPackageFinders(resolved, extensions),
+    () => findUnpricedBudgets(resolved, extensions),
     () => (areTracesOn(env) ? describePackages([extensions.findPackages(tracePackages, {})], ['telemetry']) : []),
     () => findBrokenTransforms(resolved, sandbox),
   ]
@@ -51,6 +76,27 @@ export async function findWarnings(
   })
   const findings = (await Promise.all(found)).flat()
   return [...resolved.warnings, ...resolved.place(findings)].toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0))
+}
+
+/** Budgets of money that calls of models without a known price would not count against. */
+async function findUnpricedBudgets(
+  { config, dir }: ResolvedConfig,
+  { providers }: Pick<Extensions, 'providers'>,
+): Promise<Finding[]> {
+  const budgets = listBudgets(config).filter(({ limit }) => limit.usd !== undefined)
+  if (budgets.length === 0) return []
+  const unpriced = await findUnpricedModels({ config, dir }, providers)
+  return budgets.flatMap(({ keys, subject }) => {
+    const models = unpriced.filter(
+      ({ agentId }) => subject.kind !== 'agent' || agentId === undefined || agentId === subject.name,
+    )
+    const names = [...new Set(models.map(({ model }) => model))]
+    if (names.length === 0) return []
+    const problem =
+      `does not count the calls of ${names.join(', ')}, because no price is known; set its price in ` +
+      'agents.defaults.models, or limit tokens as well'
+    return [{ keys: [...keys, 'usd'], code: 'price_unknown' as const, problem }]
+  })
 }
 
 /** One for each channel and preset in use: its packages may be missing, or have a version that was not tested. */

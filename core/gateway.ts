@@ -1,20 +1,22 @@
 // Runs the gateway: starts and stops it in order, and replaces the runtime when the configuration changes.
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance } from 'fastify'
-import { ConfigError, describeProblem } from './config/config-error.ts'
-import { type ConfigDocument, readConfigFile } from './config/file/read.ts'
+import { type ConfigProblem, describeProblem } from './config/config-error.ts'
+import { readConfigFile } from './config/file/read.ts'
 import { logSecrets, type Redactor } from './config/redaction.ts'
-import type { ResolvedConfig } from './config/resolve.ts'
+import { resolveConfig, type ResolvedConfig } from './config/resolve.ts'
 import { keepUntilRestart } from './config/restart-keys.ts'
 import type { Config, LogConfig } from './config/schema/schema.ts'
-import { readVersion } from './control/version.ts'
+import { pageLink } from './control/page/endpoints.ts'
+import { readVersion } from './version.ts'
 import { describeError, GatewayError } from './errors.ts'
-import { findWarnings, resolveWithWarnings } from './findings.ts'
+import { findWarnings, resolveForRunning } from './findings.ts'
 import type { Log } from './plugin/plugin.ts'
 import type { ReloadResult } from './runtime/gateway-api.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { createSerialQueue } from './serial-queue.ts'
 import { type Environment, openServices } from './services.ts'
+import type { AuditSource } from './store/store.ts'
 import { retryUntilStored } from './store/retry-until-stored.ts'
 import { areTracesOn, openTracer, type Tracer, tracePackages } from './telemetry/tracer.ts'
 
@@ -47,7 +49,13 @@ export interface Gateway {
    * @throws {ConfigError} when the file is not valid. Then nothing changes.
    */
   reload(): Promise<ReloadResult>
-  /** Logs the warnings about the configuration that the gateway was started with. A reload logs its own. */
+  /** Does the same, unless the last reload has applied what is in the file. */
+  reloadIfChanged(): Promise<ReloadResult | undefined>
+  /** Returns the path of the control page with a new one-time code, or undefined when the page is off. */
+  issuePageLink(): string | undefined
+  /**
+   * Finds the warnings about the configuration that the gateway was started with, and logs them. A reload finds its own.
+   */
   logWarnings(resolved: ResolvedConfig): void
   /**
    * Stops accepting work, finishes what it can within `gateway.drainSeconds`, and leaves the rest for the next start.
@@ -84,8 +92,12 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const stopping = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])])
   let isReady = false
   let current: Runtime
+  let reviewed: ResolvedConfig | undefined
+  let warnings: readonly ConfigProblem[] = []
   /** The runtimes that a reload has replaced, each with the promise of its closing. */
   const retired = new Map<Runtime, Promise<void>>()
+  /** What the last reload has applied, as the file had it. */
+  let applied: Config | undefined
 
   const tracer = await openTraces({ env, extensions, log: logFor('telemetry') })
   if (tracer) opened.defer(() => tracer.close(minFlushMs))
@@ -96,7 +108,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const [starts, reloads] = [createSerialQueue(), createSerialQueue()]
   const measuredReload = meters.reload.instrument(reload)
   const started = Promise.withResolvers<void>()
-  const lifecycle = { findRefusal, stopping, started: started.promise, reload: () => reloads.add(measuredReload) }
+  const lifecycle = {
+    findRefusal,
+    stopping,
+    started: started.promise,
+    reload: () => reloads.add(measuredReload),
+    warnings: () => warnings,
+  }
   // The store is opened in its own thread while the runtime is built.
   const first = await createRuntime({ services, lifecycle, config })
   current = first
@@ -110,12 +128,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   async function reload(): Promise<ReloadResult> {
     if (file === undefined || !isReady) return { restartFor: [] }
     const document = readConfigFile(file, env)
-    const resolved = await resolveChanged(document)
+    const resolved = await resolveForRunning(document, { extensions, plugins: current.config.plugins })
     redactor.hide(logSecrets(resolved, env))
     const { config: next, kept: restartFor } = keepUntilRestart(resolved.config, current.config)
     const previous = current
     const runtime = await createReady(next, previous)
     current = runtime
+    applied = resolved.config
     logs.setLevel(next.log.level)
     setLogLevel?.(next.log.level)
     http.listener.switchHandler((request, response) => runtime.app.routing(request, response))
@@ -132,22 +151,14 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     return { restartFor }
   }
 
-  /** New plugins are loaded at the next start, so the sections of their extensions are unknown keys until then. */
-  async function resolveChanged(document: ConfigDocument): Promise<ResolvedConfig> {
-    try {
-      return await resolveWithWarnings(document, extensions)
-    } catch (error) {
-      if (!(error instanceof ConfigError) || isDeepStrictEqual(document.plugins, current.config.plugins)) throw error
-      const problem = 'has changed, which needs a restart; until then the extensions of new plugins are not known'
-      const line = document.layout.lineOf(['plugins'])
-      throw new ConfigError(error.file, [{ path: 'plugins', line, problem }, ...error.problems], error.warnings)
-    }
-  }
-
   /** Runs in the background, because a transform may take seconds to load. */
   function logWarnings(resolved: ResolvedConfig): void {
+    reviewed = resolved
     void findWarnings(resolved, { extensions, env, sandbox: current.transforms.sandbox }).then(
-      (warnings) => warnings.forEach((warning) => log.warn({}, describeProblem(warning))),
+      (found) => {
+        if (reviewed === resolved) warnings = found
+        found.forEach((warning) => log.warn({}, describeProblem(warning)))
+      },
       (error: unknown) => log.error(describeError(error), 'the configuration could not be checked for warnings'),
     )
   }
@@ -192,6 +203,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     if (!storage.isShared) await storage.store.expireLeases()
     stopping.throwIfAborted()
     delivery.connections.open()
+    work.budgets.start()
     await Promise.all([delivery.outbox.resume(), work.runs.resume()])
     stopping.throwIfAborted()
     isReady = true
@@ -199,6 +211,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     current.start()
     hooks.jobs.open()
     storage.retention.start()
+    work.approvals.start()
     work.leadership.start()
     requestWaitingWakes(current)
     return address
@@ -212,8 +225,16 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     await starts.settled()
     const closed = http.listener.close()
     await reloads.settled()
-    await Promise.all([current.stop(), hooks.jobs.close(), storage.retention.close(), work.leadership.close()])
+    await Promise.all([
+      current.stop(),
+      hooks.jobs.close(),
+      storage.retention.close(),
+      work.approvals.close(),
+      work.leadership.close(),
+    ])
+    hooks.requestLog.close()
     await work.runs.close(remainingMs())
+    await work.budgets.close()
     await delivery.outbox.close(remainingMs())
     const cutoff = setTimeout(http.listener.closeAllConnections, remainingMs())
     await Promise.all([
@@ -227,11 +248,32 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     await opened.disposeAsync()
   }
 
+  /** Whoever can change the file has access to the machine. What else reloads it records its caller. */
+  function reloadFile(): Promise<ReloadResult> {
+    const source: AuditSource = { actor: { kind: 'local', name: 'configuration file' }, via: 'file' }
+    return storage.audit.during(source, { action: 'config.reload' }, lifecycle.reload)
+  }
+
+  /** False if the file cannot be read or is not valid: a reload says why. */
+  function isApplied(): boolean {
+    if (file === undefined || applied === undefined) return false
+    try {
+      return isDeepStrictEqual(resolveConfig(readConfigFile(file, env), extensions).config, applied)
+    } catch {
+      return false
+    }
+  }
+
   let closing: Promise<void> | undefined
   return {
     app: first.app,
     listen: () => starts.add(start),
-    reload: lifecycle.reload,
+    reload: reloadFile,
+    reloadIfChanged: async () => {
+      await reloads.settled()
+      return isApplied() ? undefined : await reloadFile()
+    },
+    issuePageLink: () => (current.config.gateway.page ? pageLink(http.signInCodes) : undefined),
     logWarnings,
     close: () => (closing ??= close()),
   }

@@ -2,19 +2,26 @@
 // connections, the HTTP listener.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import { createReplyStreams, type ReplyStreams } from './agents/reply-stream.ts'
+import { createAlerts } from './budgets/alerts.ts'
+import { type Budgets, createBudgets } from './budgets/budgets.ts'
+import { type Approvals, createApprovals } from './approvals/approvals.ts'
+import { type ChatAnswers, createChatAnswers } from './approvals/chat-answers.ts'
 import type { GatewayError } from './errors.ts'
 import type { Redactor } from './config/redaction.ts'
 import type { Config } from './config/schema/schema.ts'
+import { type ClientUse, createClientUse } from './control/client-use.ts'
 import { createMeters, type Meters } from './control/metrics/meters.ts'
 import { createLogStream, type LogStream } from './control/ws/log-stream.ts'
+import { createSignInCodes, type SignInCodes } from './control/page/sign-in.ts'
 import { socketPath } from './control/ws/socket.ts'
 import { type Connections, createConnections } from './delivery/connections/connections.ts'
 import { createDownloads, type Downloads } from './delivery/inbound/downloads.ts'
 import type { Receive } from './delivery/inbound/inbound.ts'
+import type { Recipients } from './delivery/recipient.ts'
 import { createFailureEvents } from './delivery/outbox/failure-event.ts'
 import { createLogins, type Logins } from './delivery/connections/login.ts'
 import { createLoginTools, type LoginTools } from './delivery/connections/login-tools.ts'
-import { createLateFailures } from './delivery/outbox/late-failures.ts'
+import { createLateFailures, type ReportLateFailure } from './delivery/outbox/late-failures.ts'
 import { createOutbox, type Outbox } from './delivery/outbox/outbox.ts'
 import { createPairing, type Pairing } from './delivery/inbound/pairing.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
@@ -35,7 +42,9 @@ import { createRuns, type Runs } from './runs/runs.ts'
 import { createEvents, type Events } from './sessions/events.ts'
 import { createChangeEvents } from './store/commits/change-events.ts'
 import type { StoreChanges } from './store/commits/changes.ts'
-import { createOwnedLease, createSharedLeases } from './store/held-lease.ts'
+import type { Commits } from './store/commits/commits.ts'
+import { type AuditLog, createAuditLog } from './store/audit-log.ts'
+import { createOwnedLease, type CreateLease, createSharedLeases } from './store/held-lease.ts'
 import { openStore } from './store/open.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { NewEvent, Store } from './store/store.ts'
@@ -76,6 +85,7 @@ export interface CurrentRuntime {
   outcome: Outcome
   receive: Receive
   acceptPayload: AcceptPayload
+  resolveRecipient: Recipients['resolve']
   /** The main session of the default agent. */
   mainSession: string
 }
@@ -92,6 +102,8 @@ export interface Services {
   tracer: Tracer | undefined
   storage: {
     store: Store
+    /** Records in the store's audit log. */
+    audit: AuditLog
     /** Resolves when the store is open, and rejects when it cannot be opened. */
     opened: Promise<unknown>
     /** The time of the store, which all gateways on it share. */
@@ -110,9 +122,12 @@ export interface Services {
   }
   work: {
     runs: Runs
+    budgets: Budgets
     events: Events
     leadership: ReturnType<typeof createLeadership>
     replyStreams: ReplyStreams
+    approvals: Approvals
+    chatAnswers: ChatAnswers
     /** Absent: traces are off. */
     tracing: RunTracing | undefined
   }
@@ -130,38 +145,181 @@ export interface Services {
     listener: Listener
     /** Failed attempts and lockouts, which a reload must not clear. */
     throttles: { hooks: Throttle; gateway: Throttle }
+    /** The codes of the links that sign a browser tab in. */
+    signInCodes: SignInCodes
+    clientUse: ClientUse
   }
 }
 
 /** Starts to open the store and builds the services. Each of them acts only after it is started. */
 export function openServices(options: ServiceOptions): Services {
-  const { config, dir, file, env, extensions, logFor, redactor, tracer, current, opened, onFatal } = options
-  const owner = randomUUID()
-  const createId = (): string => randomUUIDv7()
+  const { config, dir, file, env, redactor, tracer, logFor } = options
   const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
   const meters = createMeters()
-  const opening = openStore({
-    url: config.storage.url,
-    dir,
-    log: logs.logFor('store'),
-    onCommit: meters.commits.observe,
-    ...(onFatal && { onReplaced: onFatal }),
-  })
-  const { isShared, replicas } = opening
-  const { store, commits } = opening
-  const changes = createChangeEvents({ commits, store, replicas: isShared ? replicas : undefined })
+  const { storage, commits } = openStorage(options, { logs, meters })
+  const owner = randomUUID()
+  const context: ServiceContext = {
+    ...options,
+    logFor: logs.logFor,
+    storage,
+    commits,
+    owner,
+    createLease: chooseLeases(storage, { owner, log: logs.logFor('store') }),
+    // The areas notify each other, so each of them finds the others when it acts.
+    notifyRuns: () => work.runs.notify(),
+    notifyOutbox: () => delivery.outbox.notify(),
+  }
+  const work = buildWork(context)
+  const delivery = buildDelivery(context, work)
+  return {
+    environment: { dir, file, env, extensions: delivery.loginTools.extensions },
+    startedAt: Date.now(),
+    logs,
+    redactor,
+    meters,
+    tracer,
+    storage,
+    work,
+    delivery,
+    hooks: buildHooks(context),
+    http: buildHttp(context),
+  }
+}
+
+/** What the services of an area are built with. */
+interface ServiceContext extends ServiceOptions {
+  storage: Services['storage']
+  commits: Commits
+  /** The name of this process in the store. */
+  owner: string
+  createLease: CreateLease
+  notifyRuns(): void
+  notifyOutbox(): void
+}
+
+// ── Storage ──────────────────────────────────────────────────────────────────────────────────────
+
+function openStorage(options: ServiceOptions, { logs, meters }: Pick<Services, 'logs' | 'meters'>) {
+  const { config, dir, current, opened, onFatal } = options
+  const log = logs.logFor('store')
+  const onCommit = meters.commits.observe
+  const opening = openStore({ url: config.storage.url, dir, log, onCommit, onReplaced: onFatal })
+  const { store, commits, isShared, replicas, now, findFault } = opening
+  const audit = createAuditLog({ store, log })
+  const changes = createChangeEvents({ commits, store, replicas })
   sendWorkMessages(commits, replicas)
   meters.count(opening)
   opened.defer(store.close)
-  const stateOf = (extension: string): ExtensionState => createExtensionState(store, extension)
-  const events = createEvents({ store })
-  const tracing = tracer && createRunTracing({ tracer, store, config: () => current().config, redact: redactor.text })
-  const runs = createRuns({
+  const storage: Services['storage'] = {
     store,
+    audit,
+    opened: opening.opened,
+    now,
+    findFault,
+    isShared,
+    replicas,
+    changes,
+    createId: () => randomUUIDv7(),
+    stateOf: (extension) => createExtensionState(store, extension),
+    retention: createRetention({ store, limits: () => current().config.storage.retention, log }),
+  }
+  return { storage, commits }
+}
+
+function createExtensionState(store: Store, owner: string): ExtensionState {
+  return {
+    get: (key) => store.getState(owner, key),
+    set: (key, value) => store.setState(owner, key, value),
+    delete: (key) => store.deleteState(owner, key),
+  }
+}
+
+/** Gateways on the same store agree on who has a lease. */
+const chooseLeases = (
+  { store, isShared }: Services['storage'],
+  { owner, log }: Pick<ServiceContext, 'owner'> & { log: Log },
+): CreateLease => (isShared ? createSharedLeases({ store, owner, log }) : createOwnedLease)
+
+// ── Work: runs, and what limits, starts or interrupts them ───────────────────────────────────────
+
+function buildWork(context: ServiceContext): Services['work'] {
+  const { storage, createLease, tracer, extensions, redactor, current, logFor } = context
+  const { store, replicas, isShared } = storage
+  const events = createEvents({ store })
+  const tracing =
+    tracer &&
+    createRunTracing({
+      tracer,
+      store,
+      config: () => current().config,
+      providers: extensions.providers,
+      redact: redactor.text,
+    })
+  const leadership = createLeadership({ events, createLease, replicas, isShared, log: logFor('agents') })
+  const budgets = buildBudgets(context, leadership)
+  const approvals = buildApprovals(context)
+  return {
+    runs: buildRuns(context, { budgets, events, tracing }),
+    budgets,
     events,
+    leadership,
+    replyStreams: createReplyStreams(),
+    approvals,
+    chatAnswers: createChatAnswers({
+      store,
+      approvals,
+      config: () => current().config,
+      channels: extensions.channels,
+      throttle: createThrottle({ limits: () => wrongCodes }),
+      log: logFor('delivery'),
+    }),
+    tracing,
+  }
+}
+
+/** So often a sender may type a wrong code before no answer of it counts for a while. */
+const wrongCodes = { maxAttempts: 5, windowMs: 10 * 60_000, lockoutMs: 10 * 60_000 }
+
+function buildBudgets(
+  { storage, commits, current, notifyRuns, notifyOutbox, logFor }: ServiceContext,
+  { isHeld }: Pick<Services['work']['leadership'], 'isHeld'>,
+): Budgets {
+  const { store, replicas, now, createId } = storage
+  const log = logFor('budgets')
+  const alerts = createAlerts({
+    store,
+    recipient: () => current().config.alerts ?? current().config.hooks.onFailure,
+    resolve: (recipient) => current().resolveRecipient(recipient),
+    timezone: () => budgets.timezone,
+    onDeliveries: notifyOutbox,
+    createId,
+    now,
+    log,
+  })
+  const budgets: Budgets = createBudgets({
+    store,
+    commits,
+    replicas,
+    now,
+    isLeader: isHeld,
+    alerts,
+    onReleased: notifyRuns,
+    log,
+  })
+  return budgets
+}
+
+function buildRuns(
+  { storage, owner, current, notifyOutbox, logFor }: ServiceContext,
+  work: Pick<Services['work'], 'budgets' | 'events' | 'tracing'>,
+): Runs {
+  const { store, createId, isShared, replicas } = storage
+  return createRuns({
+    ...work,
+    store,
     attempt: (run, stop) => current().attempt(run, stop),
     outcome: { resolve: (run, ended) => current().outcome.resolve(run, ended) },
-    onDeliveries: () => outbox.notify(),
+    onDeliveries: notifyOutbox,
     limits: () => ({
       maxConcurrent: current().config.agents.defaults.maxConcurrent,
       maxQueued: current().config.hooks.maxQueuedRuns,
@@ -170,44 +328,51 @@ export function openServices(options: ServiceOptions): Services {
     owner,
     isShared,
     replicas,
-    tracing,
-    log: logs.logFor('agents'),
+    log: logFor('agents'),
   })
-  const createLease = isShared ? createSharedLeases({ store, owner, log: logs.logFor('store') }) : createOwnedLease
-  const connections = createConnections({
-    createLease,
+}
+
+function buildApprovals(context: ServiceContext): Approvals {
+  const { storage, extensions, redactor, current, notifyRuns, notifyOutbox, logFor } = context
+  return createApprovals({
+    store: storage.store,
+    config: () => current().config,
+    resolveRecipient: (recipient) => current().resolveRecipient(recipient),
     channels: extensions.channels,
-    config: config.channels,
-    receive: (account, message) => current().receive(account, message),
-    reportLateFailure: (failure) => reportLateFailure(failure),
-    onConnected: () => outbox.notify(),
-    ...(isShared && { onTakenOver: (account) => outbox.takeOver(account) }),
-    state: stateOf,
-    findMissingPackages: ({ channel, settings }) => extensions.findPackages(channel, settings).missing,
-    redact: redactor.text,
-    log: logs.logFor('delivery'),
+    redactor,
+    onRequeued: notifyRuns,
+    onDeliveries: notifyOutbox,
+    createId: storage.createId,
+    now: storage.now,
+    log: logFor('agents'),
   })
-  const logins = createLogins({
-    connections,
-    redact: redactor.text,
-    hide: redactor.hideForNow,
-    log: logs.logFor('delivery'),
-  })
-  const loginTools = createLoginTools(extensions, { logins, connections })
-  const pairing = createPairing({
-    store,
-    accept: runs.accept,
-    onDeliveries: () => outbox.notify(),
-    createId,
-    hide: redactor.hideForNow,
-    log: logs.logFor('delivery'),
-  })
+}
+
+// ── Delivery ─────────────────────────────────────────────────────────────────────────────────────
+
+function buildDelivery(context: ServiceContext, { runs, events, tracing }: Services['work']) {
+  const { storage, owner, extensions, redactor, current, notifyOutbox, logFor } = context
+  const { store, audit, createId, isShared, replicas } = storage
+  const log = logFor('delivery')
   const failureEvents = {
     createFailureEvent: createFailureEvents({ store, mainSession: () => current().mainSession, createId }),
     onEvent: (event: NewEvent) => events.announce([event]),
   }
-  const reportLateFailure = createLateFailures({ store, ...failureEvents, log: logs.logFor('delivery') })
-  const outbox = createOutbox({
+  const connections = buildConnections(context, {
+    reportLateFailure: createLateFailures({ store, ...failureEvents, log }),
+    takeOver: (account) => outbox.takeOver(account),
+  })
+  const logins = createLogins({ connections, redact: redactor.text, hide: redactor.hideForNow, log })
+  const loginTools = createLoginTools(extensions, { logins, audit, connections })
+  const pairing = createPairing({
+    store,
+    accept: runs.accept,
+    onDeliveries: notifyOutbox,
+    createId,
+    hide: redactor.hideForNow,
+    log,
+  })
+  const outbox: Outbox = createOutbox({
     store,
     connections,
     owner,
@@ -215,14 +380,43 @@ export function openServices(options: ServiceOptions): Services {
     readFile: readWorkspaceFile,
     onAttempt: tracing?.delivery,
     replicas: isShared ? replicas : undefined,
-    log: logs.logFor('delivery'),
+    log,
   })
-  const retention = createRetention({
-    store,
-    limits: () => current().config.storage.retention,
-    log: logs.logFor('store'),
+  const replyRoutes = createReplyRoutes({ store })
+  return { connections, logins, loginTools, outbox, replyRoutes, pairing, downloads: createDownloads() }
+}
+
+interface AccountEvents {
+  reportLateFailure: ReportLateFailure
+  /** Another gateway has had the account before. */
+  takeOver: Outbox['takeOver']
+}
+
+function buildConnections(
+  { storage, createLease, config, extensions, redactor, current, notifyOutbox, logFor }: ServiceContext,
+  { reportLateFailure, takeOver }: AccountEvents,
+): Connections {
+  return createConnections({
+    createLease,
+    channels: extensions.channels,
+    config: config.channels,
+    receive: (account, message) => current().receive(account, message),
+    reportLateFailure,
+    onConnected: notifyOutbox,
+    ...(storage.isShared && { onTakenOver: takeOver }),
+    state: storage.stateOf,
+    findMissingPackages: ({ channel, settings }) => extensions.findPackages(channel, settings).missing,
+    redact: redactor.text,
+    log: logFor('delivery'),
   })
-  const log = logs.logFor('hooks')
+}
+
+// ── Hooks and HTTP ───────────────────────────────────────────────────────────────────────────────
+
+function buildHooks(context: ServiceContext): Services['hooks'] {
+  const { storage, createLease, config, extensions, redactor, current, logFor } = context
+  const { store, replicas, stateOf } = storage
+  const log = logFor('hooks')
   const jobs = createJobs({
     presets: extensions.presets,
     hooks: config.hooks,
@@ -235,51 +429,23 @@ export function openServices(options: ServiceOptions): Services {
     log,
   })
   return {
-    environment: { dir, file, env, extensions: loginTools.extensions },
-    startedAt: Date.now(),
-    logs,
-    redactor,
-    meters,
-    tracer,
-    storage: {
-      store,
-      opened: opening.opened,
-      now: opening.now,
-      findFault: opening.findFault,
-      isShared,
-      replicas,
-      changes,
-      createId,
-      stateOf,
-      retention,
-    },
-    work: {
-      runs,
-      events,
-      leadership: createLeadership({ events, createLease, replicas, isShared, log: logs.logFor('agents') }),
-      replyStreams: createReplyStreams(),
-      tracing,
-    },
-    delivery: {
-      connections,
-      logins,
-      loginTools,
-      outbox,
-      replyRoutes: createReplyRoutes({ store }),
-      pairing,
-      downloads: createDownloads(),
-    },
-    hooks: { requestLog: createRequestLog({ store, log }), secretUse: createSecretUse({ store, log }), jobs },
-    http: {
-      listener: createHttpListener({ log: logs.logFor('http'), socketPath }),
-      throttles: {
-        hooks: shareThrottle('hooks', createThrottle({ limits: () => current().config.hooks.rateLimit }), replicas),
-        gateway: shareThrottle(
-          'gateway',
-          createThrottle({ limits: () => current().config.gateway.auth.rateLimit }),
-          replicas,
-        ),
-      },
+    requestLog: createRequestLog({ store, redact: redactor.text, log }),
+    secretUse: createSecretUse({ store, log }),
+    jobs,
+  }
+}
+
+function buildHttp({ storage: { store, replicas }, current, logFor }: ServiceContext): Services['http'] {
+  const log = logFor('http')
+  const hooks = createThrottle({ limits: () => current().config.hooks.rateLimit })
+  const gateway = createThrottle({ limits: () => current().config.gateway.auth.rateLimit })
+  return {
+    listener: createHttpListener({ log, socketPath }),
+    signInCodes: createSignInCodes(),
+    clientUse: createClientUse({ store, log }),
+    throttles: {
+      hooks: shareThrottle('hooks', hooks, replicas),
+      gateway: shareThrottle('gateway', gateway, replicas),
     },
   }
 }
@@ -302,13 +468,5 @@ function shareThrottle(name: string, throttle: Throttle, replicas: Replicas): Th
       throttle.recordFailure(key)
       replicas.publish(failed, { key, number: number++ })
     },
-  }
-}
-
-function createExtensionState(store: Store, owner: string): ExtensionState {
-  return {
-    get: (key) => store.getState(owner, key),
-    set: (key, value) => store.setState(owner, key, value),
-    delete: (key) => store.deleteState(owner, key),
   }
 }

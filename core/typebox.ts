@@ -26,6 +26,9 @@ export interface Check {
 
 interface SchemaError {
   keyword: string
+  /** A JSON pointer into the schema, which begins with `#`. */
+  schemaPath: string
+  /** A JSON pointer into the value. */
   instancePath: string
   params: Record<string, unknown>
   message: string
@@ -36,7 +39,7 @@ export function compileCheck(schema: JsonSchema): Check {
   const validator = Compile(schema as TSchema)
   return {
     fits: (value) => validator.Check(value),
-    problems: (value) => (validator.Check(value) ? [] : explainAll(validator.Errors(value))),
+    problems: (value) => (validator.Check(value) ? [] : explainAll(schema, validator.Errors(value))),
   }
 }
 
@@ -44,7 +47,7 @@ export function compileCheck(schema: JsonSchema): Check {
 export function compileInterpreted(schema: JsonSchema): Check {
   return {
     fits: (value) => interpret(schema as TSchema, value),
-    problems: (value) => explainAll(Errors(schema as TSchema, value)),
+    problems: (value) => explainAll(schema, Errors(schema as TSchema, value)),
   }
 }
 
@@ -54,16 +57,108 @@ export function listProblems(schema: JsonSchema, value: unknown): Problem[] {
   const { maxErrors } = Settings.Get()
   Settings.Set({ maxErrors: 1000 })
   try {
-    return explainAll(Errors(schema as TSchema, value))
+    return explainAll(schema, Errors(schema as TSchema, value))
   } finally {
     Settings.Set({ maxErrors })
   }
 }
 
-function explainAll([, errors]: [fits: boolean, errors: unknown[]]): Problem[] {
-  const problems = (errors as SchemaError[]).flatMap(explain)
+/** What in a schema is not JSON Schema. The compiler accepts it, and then checks nothing there. */
+export const findSchemaProblems = (schema: unknown): Problem[] => listProblems(metaSchema, schema)
+
+const schemas = { type: 'object', additionalProperties: { $ref: '#' } }
+const schemaList = { type: 'array', minItems: 1, items: { $ref: '#' } }
+const inside = { $ref: '#' }
+const count = { type: 'integer', minimum: 0 }
+const typeName = { enum: ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'] }
+
+/** The keywords of JSON Schema 2020-12 that are checked. Others mean nothing, and are allowed. */
+const metaSchema: JsonSchema = {
+  type: ['object', 'boolean'],
+  errorMessage: 'must be a JSON Schema',
+  properties: {
+    ...Object.fromEntries(
+      ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties'].map((key) => [key, schemas]),
+    ),
+    ...Object.fromEntries(['allOf', 'anyOf', 'oneOf', 'prefixItems'].map((key) => [key, schemaList])),
+    ...Object.fromEntries(
+      ['additionalProperties', 'contains', 'else', 'if', 'not', 'propertyNames', 'then'].map((key) => [key, inside]),
+    ),
+    ...Object.fromEntries(
+      ['maxItems', 'maxLength', 'maxProperties', 'minItems', 'minLength', 'minProperties'].map((key) => [key, count]),
+    ),
+    ...Object.fromEntries(
+      ['exclusiveMaximum', 'exclusiveMinimum', 'maximum', 'minimum'].map((key) => [key, { type: 'number' }]),
+    ),
+    ...Object.fromEntries(
+      ['$id', '$ref', 'description', 'errorMessage', 'format', 'pattern', 'title'].map((key) => [
+        key,
+        { type: 'string' },
+      ]),
+    ),
+    enum: { type: 'array', minItems: 1 },
+    // A list of schemas, one for each place, is of older drafts.
+    items: { anyOf: [inside, { type: 'array', items: inside }] },
+    multipleOf: { type: 'number', exclusiveMinimum: 0 },
+    required: { type: 'array', items: { type: 'string' } },
+    type: { anyOf: [typeName, { type: 'array', minItems: 1, items: typeName }] },
+    uniqueItems: { type: 'boolean' },
+  },
+}
+
+function explainAll(schema: JsonSchema, [, errors]: [fits: boolean, errors: unknown[]]): Problem[] {
+  const problems = withoutOtherAlternatives(schema, errors as SchemaError[]).flatMap((error) =>
+    explain(error, nodeAt(schema, error.schemaPath)),
+  )
   return problems.filter((one) => !problems.some((other) => follows(one, other)))
 }
+
+/**
+ * Of a union, TypeBox reports the errors of each alternative, and then one of the union. If only one alternative is of
+ * the same kind as the value, its errors say what is wrong; otherwise the error of the union does.
+ */
+function withoutOtherAlternatives(schema: JsonSchema, errors: readonly SchemaError[]): SchemaError[] {
+  let kept: SchemaError[] = []
+  for (const error of errors) {
+    if (error.keyword !== 'anyOf' && error.keyword !== 'oneOf') {
+      kept.push(error)
+      continue
+    }
+    const { schemaPath, instancePath, keyword } = error
+    const prefix = `${schemaPath}/${keyword}/`
+    const isInside = (one: SchemaError) =>
+      one.schemaPath.startsWith(prefix) && `${one.instancePath}/`.startsWith(`${instancePath}/`)
+    const groups = Map.groupBy(kept.filter(isInside), (one) => one.schemaPath.slice(prefix.length).split('/', 1)[0])
+    kept = kept.filter((one) => !isInside(one))
+    const own = sentenceOf(nodeAt(schema, schemaPath))
+    kept.push(...((own === undefined && onlyOneOfKind([...groups.values()], instancePath)) || [error]))
+  }
+  return kept
+}
+
+/** The errors of the alternative that the value was probably meant to be. */
+function onlyOneOfKind(groups: readonly SchemaError[][], path: string): SchemaError[] | undefined {
+  const without = (from: readonly SchemaError[][], keywords: readonly string[], isThere: (at: string) => boolean) =>
+    from.filter((group) => !group.some((one) => keywords.includes(one.keyword) && isThere(one.instancePath)))
+  const ofType = without(groups, ['type', 'const', 'enum'], (at) => at === path)
+  if (ofType.length === 1) return ofType[0]
+  const ofVariant = without(ofType, ['const'], (at) => at.slice(0, at.lastIndexOf('/')) === path)
+  return ofVariant.length === 1 ? ofVariant[0] : undefined
+}
+
+type Node = Readonly<Record<string, unknown>>
+
+/** The part of a schema to which a JSON pointer points. The pointers of errors go through references. */
+function nodeAt(schema: JsonSchema, pointer: string): Node {
+  const walk = (path: string, step: (node: Node) => Node): Node =>
+    keysOf(path).reduce((node, key) => step(asNode(node[key])), step(schema as Node))
+  return walk(pointer, (node) => {
+    const { $ref } = node
+    return typeof $ref === 'string' && $ref.startsWith('#') ? { ...walk($ref, (one) => one), ...node } : node
+  })
+}
+
+const asNode = (value: unknown): Node => (typeof value === 'object' && value !== null ? (value as Node) : {})
 
 /**
  * Whether one problem is a consequence of another: TypeBox reports an unknown key also as a value that is not allowed,
@@ -89,21 +184,20 @@ const nouns: Record<string, string> = {
   null: 'null',
 }
 
-function explain(error: SchemaError): Problem[] {
+function explain(error: SchemaError, node: Node): Problem[] {
   const here = keysOf(error.instancePath)
   const at = (keys: readonly string[], problem: string) => ({ path: dotted(keys), keys, problem })
   const { params } = error
+  const own = sentenceOf(node)
+  if (own !== undefined && !isAboutMembers(error)) return [at(here, own)]
   switch (error.keyword) {
     case 'type':
-      return [
-        at(
-          here,
-          `must be ${[params['type']]
-            .flat()
-            .map((name) => nouns[String(name)] ?? name)
-            .join(' or ')}`,
-        ),
-      ]
+      return [at(here, `must be ${listAlternatives({ type: params['type'] }).join(' or ')}`)]
+    case 'anyOf':
+    case 'oneOf': {
+      const alternatives = [...new Set(listAlternatives(node))]
+      return [at(here, alternatives.length > 1 ? `must be ${eitherOf(alternatives)}` : error.message)]
+    }
     case 'required':
       return (params['requiredProperties'] as string[]).map((key) => at([...here, key], 'is required'))
     case 'additionalProperties':
@@ -142,6 +236,44 @@ function explain(error: SchemaError): Problem[] {
       return [at(here, error.message)]
   }
 }
+
+/** Errors of an object that concern one of its members. */
+const isAboutMembers = ({ keyword }: SchemaError): boolean =>
+  ['required', 'additionalProperties', 'unevaluatedProperties', 'boolean'].includes(keyword)
+
+/** What the author of a schema says about a value that does not fit. It may come from another server. */
+function sentenceOf({ errorMessage }: Node): string | undefined {
+  const [line = ''] = typeof errorMessage === 'string' ? errorMessage.trim().split('\n', 1) : []
+  return line === '' ? undefined : line.slice(0, 300).toWellFormed().replace(/\.$/, '')
+}
+
+/** `a string`, `{ file }`, `"now"`: what a schema accepts, in a few words for each alternative. */
+function listAlternatives(schema: unknown): string[] {
+  const node = asNode(schema)
+  if ('const' in node) return [JSON.stringify(node['const'])]
+  if (Array.isArray(node['enum'])) return node['enum'].map((value) => JSON.stringify(value))
+  const inside = [node['anyOf'], node['oneOf']].find(Array.isArray)
+  if (inside) return inside.flatMap(listAlternatives)
+  if (typeof node['properties'] === 'object' && node['properties'] !== null) return [describeObject(node)]
+  const pattern = node['pattern']
+  if (node['type'] === 'string' && typeof pattern === 'string' && pattern !== notBlank)
+    return [`a string that matches ${pattern}`]
+  const types = [node['type']].flat().filter((name) => typeof name === 'string')
+  return types.map((name) => nouns[name] ?? name)
+}
+
+/** The keys that an object must have, or else all of them; a key with one value, with this value. */
+function describeObject({ properties, required }: Node): string {
+  const all = Object.entries(properties as Record<string, Node>)
+  const needed = all.filter(([key]) => Array.isArray(required) && required.includes(key))
+  const keys = (needed.length > 0 ? needed : all).map(([key, schema]) =>
+    'const' in schema ? `${key}: ${JSON.stringify(schema['const'])}` : key,
+  )
+  return `{ ${keys.join(', ')} }`
+}
+
+/** `a string, a number or null` */
+const eitherOf = (words: readonly string[]): string => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 
 /** The pattern of a string that must not be blank. */
 export const notBlank = String.raw`\S`

@@ -11,7 +11,7 @@ import {
   overrideFields,
   templateKeys,
 } from '../core/action.ts'
-import { findFault } from '../core/loader/verify.ts'
+import { findFaults } from '../core/loader/verify.ts'
 import { definePreset, Type, type Static } from '../core/plugin/plugin.ts'
 import { createResultReader } from '../core/sandbox/result.ts'
 import { compileCheck } from '../core/typebox.ts'
@@ -108,7 +108,8 @@ describe('each field of an action', () => {
   it.each(Object.keys(mapped))('is a key that no preset may declare as its own: %s', (key) => {
     const config = Type.Object({ [key]: Type.String() })
     const preset = definePreset({ name: 'x', description: 'X.', payload: Type.Object({}), mapping: {}, config })
-    expect(findFault(preset, { compile: true })).toContain(`declares "${key}"`)
+    const [fault] = findFaults(preset, { compile: true })
+    expect(fault?.problem).toContain(`declares "${key}"`)
   })
 })
 

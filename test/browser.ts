@@ -1,6 +1,6 @@
 // A real browser for tests, from an npm package, so that the machine needs no installed browser.
 import chromium from '@sparticuz/chromium'
-import { type Browser, chromium as playwright, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium as playwright, type Page } from 'playwright-core'
 import { afterAll, beforeAll, onTestFinished } from 'vitest'
 
 export interface Visit {
@@ -11,21 +11,35 @@ export interface Visit {
   asked: string[]
 }
 
-/** Starts one browser for a block of tests. Each visit opens a new window. */
-export function shareBrowser(): { visit(url: string): Promise<Visit> } {
+export interface VisitOptions extends BrowserContextOptions {
+  /** What the storage of the tab holds before the page is loaded. */
+  tabStorage?: Readonly<Record<string, string>>
+}
+
+/** Starts one browser for a block of tests, with further arguments. Each visit opens a new window. */
+export function shareBrowser({ args = [] }: { args?: readonly string[] } = {}): {
+  visit(url: string, options?: VisitOptions): Promise<Visit>
+} {
   let browser: Browser
   beforeAll(async () => {
     // Does not use the package's default arguments, which disable what is to be tested.
     browser = await playwright.launch({
       executablePath: await chromium.executablePath(),
-      args: ['--no-sandbox', '--disable-gpu'],
+      args: ['--no-sandbox', '--disable-gpu', ...args],
     })
   }, 60_000)
   afterAll(() => browser.close())
   return {
-    visit: async (url) => {
-      const context = await browser.newContext()
+    visit: async (url, { tabStorage = {}, ...options } = {}) => {
+      const context = await browser.newContext({ locale: 'en-US', ...options })
+      // Shorter than the time of a test, so that its failure names what it waited for.
+      context.setDefaultTimeout(10_000)
       onTestFinished(() => context.close())
+      await context.addInitScript((items) => {
+        // A sandboxed frame has no storage.
+        if ((globalThis as { parent?: unknown }).parent !== globalThis) return
+        for (const [key, value] of Object.entries(items)) sessionStorage.setItem(key, value)
+      }, tabStorage)
       const page = await context.newPage()
       const [complaints, asked]: [string[], string[]] = [[], []]
       page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())))

@@ -1,5 +1,5 @@
 // What every extension must do, as vitest suites for your own extensions: `svc-gateway/testing`.
-export { channelContract, type Platform, type SaidFile } from './contracts/channel.ts'
+export { type AcceptedMessage, channelContract, type Platform, type SaidFile } from './contracts/channel.ts'
 export {
   type CommandCase,
   commandContract,
@@ -17,12 +17,20 @@ export {
 } from './contracts/gateway.ts'
 export {
   type JobCase,
+  type ExpectedAction,
   presetContract,
   type PresetCase,
   type PresetSample,
   type SignedSample,
 } from './contracts/preset.ts'
-export { providerContract, type ProviderCase } from './contracts/provider.ts'
+export {
+  type OpenProviderCase,
+  type ProviderAbility,
+  type ProviderAnswer,
+  type ProviderCase,
+  providerContract,
+  type ProviderOptions,
+} from './contracts/provider.ts'
 export { type StoreHome, storeContract } from './contracts/store.ts'
 export { type ToolCall, toolsetContract, type ToolsetCase } from './contracts/toolset.ts'
 export { createTestToolApi } from './contracts/tool-api.ts'

@@ -51,7 +51,9 @@ describe('docs/start.md', () => {
     const child = spawn(process.execPath, [program, '--port', '0'], { cwd: dir, env: { ...process.env, HOME: dir } })
     onTestFinished(() => void child.kill('SIGKILL'))
     child.stdout.once('data', () => child.kill('SIGTERM'))
-    const printed = (await text(child.stdout)).replace(/:\d+$/m, ':18789').replaceAll(dir, '/home/me/svc-gateway')
+    const printed = (await text(child.stdout))
+      .replaceAll(/(?<=127\.0\.0\.1):\d+/g, ':18789')
+      .replaceAll(dir, '/home/me/svc-gateway')
     const shown = onPage.find((one) => one.text.startsWith('$ npm ci && npm start\n'))!.text
     expect(printed).toContain(shown.split('\n').slice(1, -2).join('\n'))
   })

@@ -271,6 +271,8 @@ describe('the plugin contract', () => {
       'alerts',
       'command-input',
       'connect-error',
+      'curl/propose',
+      'curl/read-curl',
       'escape-for-terminal',
       'event-message',
       'fields',

@@ -14,6 +14,7 @@ import { loadExtensions } from '../core/loader/registry.ts'
 import { channelContract, createTestContext, presetContract, providerContract, toolsetContract } from './contracts.ts'
 import { openMailbox } from './doubles/mailbox.ts'
 import { startOpenAiChat } from './doubles/openai.ts'
+import { answerFor } from './doubles/wire.ts'
 import { openPagerService } from './doubles/pager.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -27,7 +28,8 @@ const dir = await mkdtemp(join(tmpdir(), 'examples-'))
 await symlink(join(root, 'node_modules'), join(dir, 'node_modules'))
 for (const { name, code } of examples) await writeFile(join(dir, `${name}.ts`), code)
 const extensions = await loadExtensions({
-  plugins: examples.map(({ name }) => `./${name}.ts`),
+  // The others are parts of a plugin.
+  plugins: examples.filter(({ code }) => code.includes('export default')).map(({ name }) => `./${name}.ts`),
   dir,
   log: createTestContext().log,
 })
@@ -44,6 +46,7 @@ describe('docs/plugins.md', () => {
       'pager',
       'feed',
       'linked-pager',
+      'device-login',
       'house-models',
       'status-page',
       'news',
@@ -94,17 +97,20 @@ toolsetContract(extensions.toolsets.get('notes')!, {
     { tool: 'notes_add', args: { text: 'buy milk' }, answer: { ok: true } },
     { tool: 'notes_list', args: {}, answer: [] },
   ],
+  refused: [{ tool: 'notes_add', args: { text: 5 } }],
 })
 
 channelContract(extensions.channels.get('pager')!, () => openPagerService({ token: 'secret' }), {
-  without: ['badConfig', 'disconnect', 'say', 'sayInGroup', 'sayWithFile'],
+  without: ['badConfig', 'disconnect', 'edit', 'say', 'sayInGroup', 'sayInThread', 'sayWithFile'],
 })
 
-channelContract(extensions.channels.get('feed')!, openMailbox, { without: ['sayInGroup', 'sayWithFile'] })
+channelContract(extensions.channels.get('feed')!, openMailbox, {
+  without: ['edit', 'sayInGroup', 'sayInThread', 'sayWithFile'],
+})
 
-providerContract(extensions.providers.get('house-models')!, async () => {
+providerContract(extensions.providers.get('house-models')!, async (answer) => {
   const wire = await startOpenAiChat()
-  wire.script({ text: 'Hello.' })
+  wire.otherwise(answerFor(answer))
   return { config: { baseUrl: `${wire.url}/v1`, team: 'support' }, modelId: 'large', close: wire.close }
 })
 

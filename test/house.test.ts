@@ -1,7 +1,7 @@
 // Checks the project's rules for imports, file contents and file names. Each violation is reported as one sentence.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, extname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 
@@ -36,15 +36,18 @@ const floors: Record<string, number> = {
   schedules: 13,
   runs: 12,
   agents: 11,
+  approvals: 11,
   tools: 10,
   delivery: 10,
   sandbox: 10,
+  budgets: 9,
   sessions: 9,
   store: 8,
   loader: 8,
   http: 7,
   config: 7,
   'tool-failure.ts': 7,
+  'transform.ts': 7,
   kit: 6,
   'reconnect.ts': 5,
   telemetry: 5,
@@ -53,9 +56,12 @@ const floors: Record<string, number> = {
   'action.ts': 2,
   'deadline.ts': 1,
   'serial-queue.ts': 1,
-  'typebox.ts': 1,
+  'field-schemas.ts': 1,
+  'typed-code.ts': 1,
   'errors.ts': 1,
   'well-formed.ts': 1,
+  'version.ts': 1,
+  'typebox.ts': 0,
 }
 
 const rules: readonly Rule[] = [
@@ -87,11 +93,12 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    name: 'channels, plugins and transforms import only the plugin contract and the kit',
+    name: 'channels, plugins and transforms import only what is exported for them',
     broken: [
       ['channels/a.ts', `// A.\nimport { x } from '../core/errors.ts'`],
       ['plugins/tools/a.ts', `// A.\nimport { x } from './b.ts'`],
       ['channels/a.ts', `// A.\nimport { x } from 'svc-gateway/testing'`],
+      ['transforms/a.ts', `// A.\nimport { x } from 'svc-gateway/plugin'`],
     ],
     check(file) {
       if (!isExtension(file.path)) return undefined
@@ -102,7 +109,7 @@ const rules: readonly Rule[] = [
       )
       return (
         outside &&
-        `imports ${outside}; an extension may import only svc-gateway/plugin, svc-gateway/kit, Node, packages and its own folder`
+        `imports ${outside}; it may import only ${contractsOf(file.path).join(', ')}, Node, packages and its own folder`
       )
     },
   },
@@ -124,6 +131,14 @@ const rules: readonly Rule[] = [
       if (!/^core\/(hooks|config|loader|cli\/trigger)\//.test(file.path)) return undefined
       const named = listServices().find((name) => file.code.includes(`'${name}'`))
       return named && `names ${named}; what the core must know of a service belongs to its preset or scheme`
+    },
+  },
+  {
+    name: 'the core names no service that has models',
+    broken: [['core/cli/a.ts', `// A.\nconst kinds = ['anthropic']`]],
+    check(file) {
+      const named = inCore(file) && listProviders().find((name) => file.code.includes(`'${name}'`))
+      return named ? `names ${named}; what the core must know of a service belongs to its provider` : undefined
     },
   },
   onlyIn('TypeBox', /^(typebox|@sinclair\/typebox)(\/|$)/, /^core\/typebox\.ts$/),
@@ -236,7 +251,7 @@ const rules: readonly Rule[] = [
       ['plugins/tools/index.ts', '// A.'],
     ],
     check: ({ path }) => {
-      const name = basename(path).replace(/(\.(test|config|long\.config))?\.ts$/, '')
+      const name = basename(path).replace(/(\.(test|config|long\.config))?\.tsx?$/, '')
       if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) return 'is not named in kebab-case'
       const forbidden = [
         'utils',
@@ -265,7 +280,7 @@ const rules: readonly Rule[] = [
     ],
     check: (file) => {
       if (isTest(file.path)) return undefined
-      const vague = file.imports.find((name) => name.startsWith('.') && !name.endsWith('.ts'))
+      const vague = file.imports.find((name) => name.startsWith('.') && !/\.tsx?$/.test(name))
       return vague && `imports ${vague}; write the file name with .ts`
     },
   },
@@ -292,10 +307,15 @@ const listServices = (): string[] =>
     .flatMap((folder) => readdirSync(join(root, 'plugins', folder)))
     .map((entry) => entry.replace(/\.ts$/, ''))
     .filter((name) => name !== 'token' && name !== 'hmac')
+/** The providers, without those that are no service. */
+const listProviders = (): string[] =>
+  readdirSync(join(root, 'plugins/providers'))
+    .map((entry) => entry.replace(/\.ts$/, ''))
+    .filter((name) => name !== 'builtin' && name !== 'openai-compatible')
 /** It quotes what it forbids, so it is not checked. */
 const thisFile = 'test/house.test.ts'
 const sources = repositoryFiles()
-  .filter((path) => extname(path) === '.ts' && !path.startsWith('test/fixtures/') && path !== thisFile)
+  .filter((path) => /\.tsx?$/.test(path) && !path.startsWith('test/fixtures/') && path !== thisFile)
   .map((path) => sourceOf(path, readFileSync(join(root, path), 'utf8')))
 
 describe('the project', () => {
@@ -345,8 +365,12 @@ function importsOf(code: string): string[] {
 
 const sentence = ({ path }: Source, fault: string | undefined) => (fault ? [`${path} ${fault}.`] : [])
 const inCore = ({ path }: Pick<Source, 'path'>) => path.startsWith('core/')
-const contractsOf = (path: string) =>
-  isTest(path) ? ['svc-gateway/testing'] : ['svc-gateway/plugin', 'svc-gateway/kit']
+const contractsOf = (path: string) => {
+  if (isTest(path)) return ['svc-gateway/testing']
+  return /^(plugins\/templates\/transform|transforms)\//.test(path)
+    ? ['svc-gateway/transform']
+    : ['svc-gateway/plugin', 'svc-gateway/kit']
+}
 /** The plugins in plugins/templates have tests, too. */
 const isTest = (path: string) => path.startsWith('test/') || /^plugins\/templates\/.*\/test\//.test(path)
 const isExtension = (path: string) => /^(channels|plugins|transforms)\//.test(path)
@@ -361,7 +385,8 @@ const relativeTargets = ({ path, imports }: Pick<Source, 'path' | 'imports'>) =>
 
 /** An extension that is a folder may import its own files. One that is a single file has none. */
 function sharesFolder(file: Source, name: string): boolean {
-  const depth = file.path.startsWith('plugins/') ? 3 : 2
+  // The page is one extension with a folder for each view.
+  const depth = file.path.startsWith('plugins/') && !file.path.startsWith('plugins/page/') ? 3 : 2
   const folder = file.path.split('/').slice(0, depth).join('/')
   return !folder.endsWith('.ts') && normalize(join(dirname(file.path), name)).startsWith(`${folder}/`)
 }

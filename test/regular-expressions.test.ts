@@ -27,7 +27,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // The reply is at most 1,300 characters long.
   'core/runs/heartbeat-ok.ts': ['(?:<[^<>]{1,200}>|&nbsp;|[*_`~\\s])+$', '(?:<[^<>]{1,200}>|[*_`~])+$'],
   'core/runtime/hooks.ts': [String.raw`\/+$`],
-  'plugins/commands/import-curl/request.ts': [String.raw`^([^:;]+)[:;]\s*([^]*)$`],
   'plugins/presets/gmail/credentials.ts': [String.raw`\/+$`],
 }
 

@@ -1,5 +1,5 @@
 // A Grafana alert notification: creates one message for the alerts that are firing, and skips resolved ones.
-import { type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
+import { line, lines, type Static, type TransformInput, type TransformResult, Type, words } from 'svc-gateway/transform'
 
 const Alert = Type.Object({
   status: Type.String(),
@@ -20,23 +20,20 @@ type Notification = Static<typeof payload>
 export default function transform({ payload }: TransformInput<Notification>): TransformResult {
   const firing = payload.alerts.filter(({ status }) => status === 'firing')
   if (firing.length === 0) return null
-  const lines = firing.slice(0, 20).map(describe)
-  const more = firing.length > 20 ? [`… and ${firing.length - 20} more`] : []
   return {
     name: 'Grafana',
-    message: [
-      payload.title ?? `${firing.length} alerts are firing`,
-      ...lines,
-      ...more,
-      '',
-      'Find out what is wrong and say what to do first.',
-    ].join('\n'),
+    message: lines(
+      line(payload.title) || `${firing.length} alerts are firing`,
+      ...firing.slice(0, 20).map(describe),
+      firing.length > 20 && `… and ${firing.length - 20} more`,
+      '\nFind out what is wrong and say what to do first.',
+    ),
     idempotencyKey: `${payload.groupKey}:${firing.map(({ labels }) => labels['alertname']).join()}`.slice(0, 256),
   }
 }
 
 function describe({ labels, annotations = {}, generatorURL }: Notification['alerts'][number]): string {
-  const what = annotations['summary'] ?? annotations['description'] ?? 'no summary'
-  const alert = `${labels['alertname'] ?? 'alert'} (${labels['severity'] ?? 'no severity'})`
-  return [`- ${alert}: ${what}`, generatorURL].filter(Boolean).join(' ')
+  const what = line(annotations['summary'] ?? annotations['description']) || 'no summary'
+  const alert = `${line(labels['alertname']) || 'alert'} (${line(labels['severity']) || 'no severity'})`
+  return words(`- ${alert}: ${what}`, line(generatorURL))
 }

@@ -1,5 +1,12 @@
 // An order of a shop: creates an event for the order and a run for each article that is out of stock.
-import { type ActionOverrides, type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
+import {
+  type ActionOverrides,
+  quote,
+  type Static,
+  type TransformInput,
+  type TransformResult,
+  Type,
+} from 'svc-gateway/transform'
 
 const Line = Type.Object({
   sku: Type.String(),
@@ -31,7 +38,7 @@ function reorder(order: string, { sku, title, quantity, stock }: Order['lines'][
   return {
     name: `Stock of ${sku}`,
     message:
-      `Order ${order} needs ${quantity} of "${title}" (${sku}), and ${Math.max(0, stock)} are in stock. ` +
+      `Order ${order} needs ${quantity} of ${quote(title)} (${sku}), and ${Math.max(0, stock)} are in stock. ` +
       'Write the reorder for the supplier.',
     sessionKey: `hook:stock:${sku.toLowerCase()}`,
   }

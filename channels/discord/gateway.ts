@@ -18,6 +18,8 @@ export interface GatewayDeps {
   onDelivering(session: SessionInfo): void
   /** `session` continues after this message when it is resumed. */
   onMessage(data: unknown, session: SessionInfo | undefined): void
+  /** Somebody has pressed a button, or used another part of the app. */
+  onInteraction(data: unknown): void
   lost(reason: string | AuthError): void
 }
 
@@ -73,6 +75,7 @@ export async function openGateway(deps: GatewayDeps): Promise<{ close(): Promise
     })
   manager.on(Dispatch, ({ t, s, d }: { t: string; s: number; d: unknown }) => {
     if (t === 'MESSAGE_CREATE') deps.onMessage(d, socket.session ? { ...socket.session, sequence: s } : undefined)
+    else if (t === 'INTERACTION_CREATE') deps.onInteraction(d)
   })
   let closing: Promise<void> | undefined
   const close = () => (closing ??= socket.close(manager))

@@ -6,7 +6,7 @@ import { AuthError, type ChannelContext, type InboundMessage } from 'svc-gateway
 import { fetchMissed } from './catch-up.ts'
 import { type DiscordApi, errorOfFailure, failureOf, refusedToken } from './failure.ts'
 import type { GatewayDeps } from './gateway.ts'
-import { type DiscordMessage, readMessage } from './messages.ts'
+import { type DiscordMessage, type Press, readMessage, readPress } from './messages.ts'
 import { createPlaces, type Place } from './places.ts'
 import type { Progress } from './progress.ts'
 
@@ -19,13 +19,16 @@ interface InboundDeps {
   signal: AbortSignal
 }
 
-export interface Inbound extends Pick<GatewayDeps, 'onDelivering' | 'onMessage'> {
+export interface Inbound extends Pick<GatewayDeps, 'onDelivering' | 'onInteraction' | 'onMessage'> {
   /** Resolves when the message in hand is stored or given up. `signal` must be aborted. */
   close(): Promise<void>
 }
 
 /** So many wait only if none can be stored. The next connection gets them again. */
 const maxWaiting = 1000
+
+/** How long Discord may take to answer to the confirmation of a press. */
+const confirmMs = 5000
 
 const firstRetryMs = 250
 const longestRetryMs = 30_000
@@ -62,6 +65,24 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
     const place = await untilDone(() => findPlace(message.channelId))
     const result = await context.receive(toInbound(message, place))
     await untilDone(() => progress.received({ ...message, isRead: result !== 'ignored', session }))
+  }
+
+  async function handOverPress(data: unknown): Promise<void> {
+    const press = readPress(data)
+    if (!press) return context.log.debug({}, 'an interaction of Discord is ignored: it is not the press of a button')
+    const place = await untilDone(() => findPlace(press.channelId))
+    await context.receive(toInbound({ ...press, mentioned: true, attachments: [] }, place))
+    await confirm(press)
+  }
+
+  /** Without it, Discord says after three seconds that the interaction has failed. */
+  async function confirm({ id, token }: Press): Promise<void> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(confirmMs)])
+    try {
+      await api.interactions.deferMessageUpdate(id, token, undefined, { signal: deadline })
+    } catch {
+      context.log.debug({}, 'the press of a button could not be confirmed')
+    }
   }
 
   async function catchUp(session: SessionInfo): Promise<void> {
@@ -105,12 +126,13 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
 
   return {
     onMessage: (data, session) => enqueue(() => handOver(data, session)),
+    onInteraction: (data) => enqueue(() => handOverPress(data)),
     onDelivering: (session) => enqueue(() => catchUp(session)),
     close: async () => void (await events.settled()),
   }
 }
 
-function toInbound(message: DiscordMessage, { isDirect, parentId }: Place): InboundMessage {
+function toInbound(message: Omit<DiscordMessage, 'isFromPerson'>, { isDirect, parentId }: Place): InboundMessage {
   const { id, channelId, author, text, mentioned, attachments } = message
   return {
     id,

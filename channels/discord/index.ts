@@ -36,7 +36,7 @@ export default defineChannel<Static<typeof Config>>({
   sender: Type.String({ pattern: idPattern, description: 'the id of a user, 17 to 20 digits, not the name' }),
   group: Type.String({ pattern: idPattern, description: 'the id of a channel, 17 to 20 digits, not the name' }),
   normalizeId: (id) => /^(?:<@!?(\d+)>|<#(\d+)>|user:(\d+))$/.exec(id)?.slice(1).join('') ?? id,
-  limits: { maxText: 2000, idempotency: 'native', maxFileBytes: 10 * 1024 * 1024 },
+  limits: { maxText: 2000, idempotency: 'native', maxFileBytes: 10 * 1024 * 1024, maxChoices: 5 },
   packages: () => ({ '@discordjs/core': '2.6.0', '@discordjs/rest': '2.6.3', '@discordjs/ws': '2.0.4' }),
 
   async connect({ token, apiRoot = 'https://discord.com/api' }, context) {

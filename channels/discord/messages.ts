@@ -41,6 +41,27 @@ export function readMessage(data: unknown, bot: { id: string; apiRoot: string })
   }
 }
 
+/** A button that somebody has pressed. */
+export interface Press extends Pick<DiscordMessage, 'id' | 'channelId' | 'author' | 'text'> {
+  /** Confirms the press, once, within some minutes. */
+  token: string
+}
+
+const componentType = 3
+
+/** Undefined if it is not the press of a button. In a server, the sender is a member; elsewhere, a user. */
+export function readPress(data: unknown): Press | undefined {
+  const interaction = fieldsOf(data)
+  const member = fieldsOf(interaction['member'])
+  const user = fieldsOf(member['user'] ?? interaction['user'])
+  const { id, channel_id: channelId, token, type } = interaction
+  const text = fieldsOf(interaction['data'])['custom_id']
+  if (type !== componentType || !isId(id) || !isId(channelId) || !isId(user['id'])) return undefined
+  if (!isText(token) || !/^[\w-]+$/.test(token) || !isText(text)) return undefined
+  const name = [member['nick'], user['global_name'], user['username']].find(isText)
+  return { id, token, channelId, text, author: { id: user['id'], ...(name !== undefined && { name }) } }
+}
+
 /** Ids become part of the path of a request. */
 export const isId = (value: unknown): value is string => typeof value === 'string' && /^\d{17,20}$/.test(value)
 

@@ -1,7 +1,7 @@
 // Sends messages and files, and shows that the agent is typing.
 import { createHash } from 'node:crypto'
 import { createCache } from 'svc-gateway/kit'
-import { AuthError, type ChannelContext, type Connection } from 'svc-gateway/plugin'
+import { AuthError, type ChannelContext, type Connection, type MessageChoice } from 'svc-gateway/plugin'
 import { type DiscordApi, failureOf, refusedToken, resultOfFailure } from './failure.ts'
 import { isId } from './messages.ts'
 import type { Progress } from './progress.ts'
@@ -12,20 +12,23 @@ interface SenderDeps {
   context: Pick<ChannelContext, 'log' | 'lost'>
 }
 
-export function createSender({ api, progress, context }: SenderDeps): Required<Pick<Connection, 'send' | 'typing'>> {
+type Sender = Required<Pick<Connection, 'send' | 'removeChoices' | 'typing'>>
+
+export function createSender({ api, progress, context }: SenderDeps): Sender {
   /** The channels in which the bot and a user write to each other. Discord limits how often it can be asked for one. */
   const directChannels = createCache(async (user) => (await api.users.createDM(user)).id)
   const findChannel = async (to: string): Promise<string> =>
     to.startsWith('user:') ? await directChannels.get(to.slice('user:'.length)) : to
 
   return {
-    async send({ key, to, text, threadId, file }) {
+    async send({ key, to, text, threadId, file, choices }) {
       if (threadId !== undefined && !isId(threadId))
         return { outcome: 'failed', reason: 'permanent', detail: 'The threadId must be the id of a Discord thread.' }
       try {
         const channelId = threadId ?? (await findChannel(to))
         const { id } = await api.channels.createMessage(channelId, {
           ...(text !== '' && { content: text }),
+          ...(choices && { components: [buttonsOf(choices)] }),
           ...(file && { files: [{ name: file.name, contentType: file.type, data: file.data }] }),
           nonce: nonceOf(key),
           enforce_nonce: true,
@@ -40,12 +43,24 @@ export function createSender({ api, progress, context }: SenderDeps): Required<P
         return resultOfFailure(error)
       }
     },
+    async removeChoices({ id, to, threadId }) {
+      await api.channels.editMessage(threadId ?? (await findChannel(to)), id, { components: [] })
+    },
     /** Discord hides it after ten seconds or with the next message. `route` is the thread, if there is one. */
     async typing(to, on, route) {
       if (on) await api.channels.showTyping(isId(route) ? route : await findChannel(to))
     },
   }
 }
+
+/** A row of buttons. Discord accepts 100 characters as the id of a button. */
+const buttonsOf = (choices: readonly MessageChoice[]) => ({
+  type: rowType,
+  components: choices.map(({ label, text }) => ({ type: buttonType, style: grayStyle, label, custom_id: text })),
+})
+
+/** Constants of the API. A value of the library would have to be imported with it. */
+const [rowType, buttonType, grayStyle] = [1, 2, 2] as const
 
 /** For a preview, Discord would fetch an address that the agent wrote, before anybody has opened it. */
 const withoutPreviews = 1 << 2

@@ -62,7 +62,7 @@ export default defineChannel<Static<typeof Config>>({
       const sender = { imsg, sentLog: await openSentLog(context.state), canTrack, onBlocked }
       return {
         send: (message) => sendMessage(sender, message),
-        reconcile: (key) => reconcile(sender, key),
+        reconcile: ({ key }) => reconcile(sender, key),
         // Without the bridge, imsg would open the Messages app to show it.
         ...(hasBridge && { typing: (to: string, on: boolean) => showTyping(imsg, to, on) }),
         close,

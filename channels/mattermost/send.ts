@@ -69,8 +69,8 @@ function toUnsent(error: unknown): Unsent {
   return error.status === 403 ? { outcome: 'failed', reason: 'permanent', detail: error.message } : result
 }
 
-/** How far back a message is looked for. The gateway gives up long before. */
-const horizonMs = 24 * 60 * 60 * 1000
+/** How far the clocks of Mattermost and of the gateway may differ. */
+const clockSkewMs = 10 * 60_000
 const pageSize = 200
 const longestSearch = 25
 
@@ -80,10 +80,10 @@ interface Page {
 
 /** Threads are part of their channel's posts. */
 function createReconcile({ api, directory, botUserId }: SenderDeps): NonNullable<Connection['reconcile']> {
-  return async (key, to) => {
+  return async ({ key, to, firstAttemptAt }) => {
     try {
       const channel = await directory.channelOf(to)
-      const oldest = Date.now() - horizonMs
+      const oldest = firstAttemptAt - clockSkewMs
       for (let page = 0; page < longestSearch; page++) {
         const query = `page=${page}&per_page=${pageSize}&skipFetchThreads=true`
         const { posts = {} } = await api.get<Page>(`channels/${channel}/posts?${query}`)

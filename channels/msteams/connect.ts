@@ -1,5 +1,5 @@
 // Connects one bot: gets its token, sends to its conversations, and answers the requests of the Bot Framework.
-import { type ChannelContext, type Connection } from 'svc-gateway/plugin'
+import { type ChannelContext, type Connection, type MessageChoice } from 'svc-gateway/plugin'
 import { connectError } from 'svc-gateway/kit'
 import type { TeamsConfig } from './config.ts'
 import { createConversations } from './conversations.ts'
@@ -22,8 +22,19 @@ export async function connect(config: TeamsConfig, context: ChannelContext): Pro
     return trust.isServiceUrl(serviceUrl) ? serviceUrl : (config.serviceUrl ?? defaultServiceUrl)
   }
   return {
-    send: async ({ to, text, threadId, route }) =>
-      await conversations.post({ serviceUrl: serviceUrlOf(route), to, threadId, activity: message(text) }),
+    async send({ to, text, threadId, route, choices }) {
+      const place = { serviceUrl: serviceUrlOf(route), to, threadId }
+      const result = await conversations.post({ ...place, activity: message(text) })
+      if (!choices || result.outcome !== 'sent') return result
+      const card = await conversations.post({ ...place, activity: cardOf(choices) })
+      if (card.outcome === 'sent') return card
+      // The text says, too, what can be answered. Its own id must not be used to remove the card.
+      context.log.warn({ reason: card.detail }, 'the buttons of a message could not be sent')
+      return { outcome: 'sent' }
+    },
+    async removeChoices({ id, to, threadId, route }) {
+      await conversations.remove({ serviceUrl: serviceUrlOf(route), to, threadId, id })
+    },
     typing: async (to, on, route) => {
       if (on) await conversations.post({ serviceUrl: serviceUrlOf(route), to, activity: { type: 'typing' } })
     },
@@ -31,5 +42,22 @@ export async function connect(config: TeamsConfig, context: ChannelContext): Pro
     close: async () => undefined,
   }
 }
+
+/** A message of its own: Teams would divide a text with a card into two, and then name the id of neither. */
+const cardOf = (choices: readonly MessageChoice[]) => ({
+  type: 'message',
+  summary: choices.map(({ label }) => label).join(', '),
+  attachments: [
+    {
+      contentType: 'application/vnd.microsoft.card.adaptive',
+      content: {
+        type: 'AdaptiveCard',
+        version: '1.4',
+        body: [],
+        actions: choices.map(({ label, text }) => ({ type: 'Action.Submit', title: label, data: { choice: text } })),
+      },
+    },
+  ],
+})
 
 const message = (text: string) => ({ type: 'message', text, textFormat: 'markdown' })

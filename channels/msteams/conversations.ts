@@ -3,16 +3,21 @@ import { AuthError, type SendResult } from 'svc-gateway/plugin'
 import { resultOfError, resultOfResponse } from 'svc-gateway/kit'
 import type { Tokens } from './tokens.ts'
 
-interface Post {
+interface Place {
   serviceUrl: string
   to: string
   /** The message that a thread of a channel begins with. */
   threadId?: string | undefined
+}
+
+interface Post extends Place {
   activity: object
 }
 
 export interface Conversations {
   post(post: Post): Promise<SendResult>
+  /** Deletes an activity of the bot. */
+  remove(place: Place & { id: string }): Promise<SendResult>
 }
 
 const timeoutMs = 25_000
@@ -22,26 +27,28 @@ const timeoutMs = 25_000
  * a lost answer.
  */
 export function createConversations(tokens: Tokens, signal: AbortSignal): Conversations {
+  async function call({ serviceUrl, to, threadId }: Place, path: string, init: RequestInit): Promise<SendResult> {
+    const token = await readToken(tokens)
+    if (typeof token !== 'string') return token
+    const conversation = encodeURIComponent(threadId === undefined ? to : `${to};messageid=${threadId}`)
+    try {
+      const response = await fetch(`${serviceUrl.replace(/\/+$/, '')}/v3/conversations/${conversation}/${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      })
+      if (!response.ok) return await readRefusal(response, tokens)
+      const { id } = (await response.json().catch(() => ({}))) as { id?: unknown }
+      return { outcome: 'sent', ...(typeof id === 'string' && { id }) }
+    } catch (error) {
+      return resultOfError(error)
+    }
+  }
+
   return {
-    async post({ serviceUrl, to, threadId, activity }) {
-      const token = await readToken(tokens)
-      if (typeof token !== 'string') return token
-      const conversation = encodeURIComponent(threadId === undefined ? to : `${to};messageid=${threadId}`)
-      try {
-        const response = await fetch(`${serviceUrl.replace(/\/+$/, '')}/v3/conversations/${conversation}/activities`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-          body: JSON.stringify(activity),
-          redirect: 'error',
-          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-        })
-        if (!response.ok) return await readRefusal(response, tokens)
-        const { id } = (await response.json().catch(() => ({}))) as { id?: unknown }
-        return { outcome: 'sent', ...(typeof id === 'string' && { id }) }
-      } catch (error) {
-        return resultOfError(error)
-      }
-    },
+    post: ({ activity, ...place }) => call(place, 'activities', { method: 'POST', body: JSON.stringify(activity) }),
+    remove: ({ id, ...place }) => call(place, `activities/${encodeURIComponent(id)}`, { method: 'DELETE' }),
   }
 }
 

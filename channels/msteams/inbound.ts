@@ -13,6 +13,8 @@ interface InboundDeps {
 interface Activity {
   id?: unknown
   text?: unknown
+  /** What the button of a card submits. Such an activity has no text. */
+  value?: unknown
   serviceUrl?: unknown
   from?: { id?: unknown; aadObjectId?: unknown; name?: unknown; role?: unknown }
   recipient?: { id?: unknown }
@@ -23,7 +25,7 @@ interface Activity {
 
 /** Undefined if it is no message of a person. */
 export function readMessage(activity: object, deps: InboundDeps): InboundMessage | undefined {
-  const { id, text, serviceUrl, from, recipient, conversation, entities, attachments } = activity as Activity
+  const { id, text, value, serviceUrl, from, recipient, conversation, entities, attachments } = activity as Activity
   const botId = recipient?.id
   const [sender, ...otherIds] = [from?.aadObjectId, from?.id].flatMap((one) => textOf(one) ?? [])
   const [to, threadId] = splitConversation(textOf(conversation?.id) ?? '')
@@ -32,14 +34,15 @@ export function readMessage(activity: object, deps: InboundDeps): InboundMessage
     .map(fieldsOf)
     .filter(({ type, mentioned }) => type === 'mention' && idOf(mentioned) === botId)
   const name = textOf(from?.name)
+  const choice = textOf(fieldsOf(value)['choice'])
   return {
     id: `${to}/${String(id)}`,
     from: { id: sender, ...(otherIds.length > 0 && { otherIds }), ...(name !== undefined && { name }) },
     to,
-    text: removeMentions(textOf(text) ?? '', mentions),
+    text: choice ?? removeMentions(textOf(text) ?? '', mentions),
     ...(threadId !== undefined && { threadId }),
     ...groupOf(conversation?.conversationType),
-    mentioned: mentions.length > 0,
+    mentioned: mentions.length > 0 || choice !== undefined,
     attachments: listOf(attachments)
       .map(fieldsOf)
       .flatMap((attachment) => readAttachment(attachment, deps) ?? []),

@@ -19,6 +19,6 @@ export default defineChannel<TeamsConfig>({
   group: Type.String({ pattern: String.raw`^19:\S+$`, description: 'the ID of a channel or group chat, `19:…`' }),
   normalizeId: (id) => id.replace(/^8:orgid:/i, ''),
   // Teams accepts about 28 KB for a whole message, and has no key by which it recognizes a message.
-  limits: { maxText: 20_000, unit: 'bytes', format: 'markdown', idempotency: 'none' },
+  limits: { maxText: 20_000, unit: 'bytes', format: 'markdown', idempotency: 'none', maxChoices: 6 },
   connect,
 })

@@ -1,4 +1,5 @@
-// Reads the events of Slack: which are messages of people, and what the gateway gets of them.
+// Reads what Slack sends: which events are messages of people, presses of buttons, and what the gateway gets of them.
+import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
 import type { Directory } from './directory.ts'
 import { createFileReader, type SlackFile } from './files.ts'
@@ -26,21 +27,26 @@ interface MessageEvent {
 /** Messages with another subtype are notices, edits, deletions, or those of bots. */
 const subtypes: ReadonlySet<unknown> = new Set([undefined, 'file_share', 'me_message', 'thread_broadcast'])
 
-/** Returns a function that makes a message of an event, or undefined if it is not a message of a person. */
-export function createReader({ botUserId, botToken, apiRoot, directory }: ReaderDeps) {
+export interface Reader {
+  /** Undefined if the event is not a message of a person. */
+  readEvent(event: unknown): Promise<InboundMessage | undefined>
+  /** Undefined if the payload does not say that somebody has pressed a button of a message. */
+  readPress(payload: unknown): Promise<InboundMessage | undefined>
+}
+
+export function createReader({ botUserId, botToken, apiRoot, directory }: ReaderDeps): Reader {
   const readFile = createFileReader({ botToken, apiRoot })
 
-  return async (event: unknown): Promise<InboundMessage | undefined> => {
+  async function readEvent(event: unknown): Promise<InboundMessage | undefined> {
     if (!isMessage(event) || event.user === botUserId) return undefined
     const { channel, user, ts } = event
     const raw = typeof event.text === 'string' ? event.text : ''
     const { text, mentioned } = readText(raw, botUserId)
-    const name = await directory.nameOf(user)
     const group = await groupOf(event)
     return {
       // `message` and `app_mention` report the same message, so the id is not that of the event.
       id: `${channel}:${ts}`,
-      from: { id: user, ...(name !== undefined && { name }) },
+      from: await senderOf(user),
       to: channel,
       text,
       attachments: filesOf(event).map(toAttachment),
@@ -50,8 +56,31 @@ export function createReader({ botUserId, botToken, apiRoot, directory }: Reader
     }
   }
 
+  async function readPress(payload: unknown): Promise<InboundMessage | undefined> {
+    const press = pressIn(payload)
+    if (!press) return undefined
+    const { channel, user, text, at, threadId } = press
+    const group = await groupOf({ channel })
+    return {
+      id: `${channel}:${user}:${at}`,
+      from: await senderOf(user),
+      to: channel,
+      text,
+      ...(threadId !== undefined && { threadId }),
+      ...(group && { group, mentioned: true }),
+    }
+  }
+
+  async function senderOf(id: string): Promise<InboundMessage['from']> {
+    const name = await directory.nameOf(id)
+    return { id, ...(name !== undefined && { name }) }
+  }
+
   /** `app_mention` does not say what kind of conversation it is from, but it is never a direct message. */
-  async function groupOf({ channel, channel_type: type }: MessageEvent): Promise<InboundMessage['group']> {
+  async function groupOf({
+    channel,
+    channel_type: type,
+  }: Pick<MessageEvent, 'channel' | 'channel_type'>): Promise<InboundMessage['group']> {
     if (type === 'im' || channel.startsWith('D')) return undefined
     if (type === undefined) return (await directory.isGroup(channel)) ? 'group' : 'channel'
     return type === 'mpim' ? 'group' : 'channel'
@@ -67,6 +96,19 @@ export function createReader({ botUserId, botToken, apiRoot, directory }: Reader
       read: (signal) => readFile({ ...file, mimetype: type }, signal),
     }
   }
+
+  return { readEvent, readPress }
+}
+
+function pressIn(payload: unknown) {
+  const { type, user, channel, container, actions } = fieldsOf(payload)
+  const { type: kind, value, action_ts: at } = fieldsOf(listOf(actions)[0])
+  const [person, conversation] = [textOf(fieldsOf(user)['id']), textOf(fieldsOf(channel)['id'])]
+  const [text, time] = [textOf(value), textOf(at)]
+  if (type !== 'block_actions' || kind !== 'button' || !person || !conversation || !text || !time) return undefined
+  const { thread_ts: thread, message_ts: message } = fieldsOf(container)
+  const threadId = thread === message ? undefined : textOf(thread)
+  return { channel: conversation, user: person, text, at: time, threadId }
 }
 
 function isMessage(event: unknown): event is MessageEvent {

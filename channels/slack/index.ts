@@ -4,7 +4,7 @@ import { type ChannelContext, type Connection, defineChannel, type Static, Type 
 import { createBacklog } from './backlog.ts'
 import { createDirectory } from './directory.ts'
 import { toAuthError } from './errors.ts'
-import { createReader } from './inbound.ts'
+import { createReader, type Reader } from './inbound.ts'
 import { createSender } from './send.ts'
 import { openSocket } from './socket.ts'
 
@@ -41,7 +41,13 @@ export default defineChannel<Static<typeof Config>>({
     description: 'the id of a channel or conversation, `C…` or `G…`',
   }),
   normalizeId: (id) => (/^<[@#](\w+)(?:\|[^<>]*)?>$/.exec(id)?.[1] ?? id).toUpperCase(),
-  limits: { maxText: 12_000, format: 'markdown', idempotency: 'reconcile', maxFileBytes: 100 * 1024 * 1024 },
+  limits: {
+    maxText: 12_000,
+    format: 'markdown',
+    idempotency: 'reconcile',
+    maxFileBytes: 100 * 1024 * 1024,
+    maxChoices: 5,
+  },
   packages: () => ({ '@slack/web-api': '8.2.0', '@slack/socket-mode': '3.1.0' }),
 
   async connect({ botToken, appToken, apiRoot = 'https://slack.com/api/' }, context) {
@@ -52,21 +58,21 @@ export default defineChannel<Static<typeof Config>>({
       throw toAuthError(error, { token: 'the bot token', apiRoot })
     })
     const directory = createDirectory(web)
-    const read = createReader({ botUserId: self.user_id ?? '', botToken, apiRoot, directory })
-    const { close } = await openInbound({ web, appToken, options, context, read })
+    const reader = createReader({ botUserId: self.user_id ?? '', botToken, apiRoot, directory })
+    const { close } = await openInbound({ web, appToken, options, context, reader })
     return { ...createSender({ web, directory, state: context.state }), close }
   },
 })
 
-interface InboundDeps extends Omit<Parameters<typeof openSocket>[0], 'onEvent'> {
+interface InboundDeps extends Omit<Parameters<typeof openSocket>[0], 'onEvent' | 'onInteraction'> {
   web: WebClient
   context: ChannelContext
-  read: ReturnType<typeof createReader>
+  reader: Reader
 }
 
-async function openInbound({ web, read, context, ...deps }: InboundDeps): Promise<Pick<Connection, 'close'>> {
+async function openInbound({ web, reader, context, ...deps }: InboundDeps): Promise<Pick<Connection, 'close'>> {
   async function onEvent(event: unknown): Promise<void> {
-    const message = await read(event)
+    const message = await reader.readEvent(event)
     if (message) await context.receive(message)
     else context.log.debug({}, 'an event was ignored: it is not a message of a person')
   }
@@ -76,8 +82,14 @@ async function openInbound({ web, read, context, ...deps }: InboundDeps): Promis
     await backlog.note(event)
   }
 
+  async function onInteraction(payload: unknown): Promise<void> {
+    const message = await reader.readPress(payload)
+    if (message) await context.receive(message)
+    else context.log.debug({}, 'an interaction was ignored: it is not the press of a button of a message')
+  }
+
   const backlog = createBacklog({ web, context, onEvent })
-  const socket = await openSocket({ ...deps, context, onEvent: onNewEvent })
+  const socket = await openSocket({ ...deps, context, onEvent: onNewEvent, onInteraction })
   // What is written from now on arrives as an event, so no message is between the two.
   backlog.start()
   return { close: async () => void (await Promise.all([backlog.close(), socket.close()])) }

@@ -14,19 +14,22 @@ interface ReconcileDeps {
 interface Place {
   channel: string
   threadId: string | undefined
+  /** Since when its messages are read, in milliseconds. */
+  since: number
 }
 
-/** How far back a message is looked for. The gateway gives up long before. */
-const horizonSeconds = 24 * 60 * 60
+/** How far the clocks of Slack and of the gateway may differ. */
+const clockSkewMs = 10 * 60_000
 const pageSize = 200
 const longestSearch = 25
 
 export function createReconcile({ web, directory, uploads }: ReconcileDeps): NonNullable<Connection['reconcile']> {
-  return async (key, to, threadId) => {
+  return async ({ key, to, threadId, firstAttemptAt }) => {
     try {
       const file = await uploads.find(key)
       if (file !== undefined) return await findFile(web, file)
-      return await findMessage(web, { key, place: { channel: await directory.conversationOf(to), threadId } })
+      const channel = await directory.conversationOf(to)
+      return await findMessage(web, { key, place: { channel, threadId, since: firstAttemptAt - clockSkewMs } })
     } catch (error) {
       const result = toUnsent(error)
       if (result.outcome === 'failed' && result.reason === 'permanent') return 'unknown'
@@ -54,8 +57,8 @@ async function findMessage(web: WebClient, { key, place }: { key: string; place:
 }
 
 /** The history of a channel does not contain the messages of its threads. */
-function readPage(web: WebClient, { channel, threadId }: Place, cursor: string | undefined) {
-  const oldest = String(Math.floor(Date.now() / 1000) - horizonSeconds)
+function readPage(web: WebClient, { channel, threadId, since }: Place, cursor: string | undefined) {
+  const oldest = String(Math.floor(since / 1000))
   const page = { channel, oldest, limit: pageSize, include_all_metadata: true, ...(cursor && { cursor }) }
   return threadId === undefined ? web.conversations.history(page) : web.conversations.replies({ ...page, ts: threadId })
 }

@@ -1,6 +1,13 @@
 // Sends text and files, and finds out afterwards whether a message with an unknown result has arrived.
 import type { WebClient } from '@slack/web-api'
-import type { Connection, ExtensionState, OutboundMessage, SendResult } from 'svc-gateway/plugin'
+import type {
+  Connection,
+  ExtensionState,
+  MessageChoice,
+  OutboundMessage,
+  SendResult,
+  SentMessage,
+} from 'svc-gateway/plugin'
 import type { Directory } from './directory.ts'
 import { toUnsent, toUnsentBefore } from './errors.ts'
 import { uploadFile } from './files.ts'
@@ -21,7 +28,9 @@ interface Destination {
   thread_ts: string | undefined
 }
 
-export function createSender({ web, directory, state }: SenderDeps): Pick<Connection, 'send' | 'reconcile'> {
+type Sender = Pick<Connection, 'send' | 'removeChoices' | 'reconcile'>
+
+export function createSender({ web, directory, state }: SenderDeps): Sender {
   const uploads = createUploads(state)
 
   async function send(message: OutboundMessage): Promise<SendResult> {
@@ -37,10 +46,11 @@ export function createSender({ web, directory, state }: SenderDeps): Pick<Connec
       : await sendText(message, destination)
   }
 
-  async function sendText({ key, text }: OutboundMessage, destination: Destination): Promise<SendResult> {
+  async function sendText({ key, text, choices }: OutboundMessage, destination: Destination): Promise<SendResult> {
     const metadata = { event_type: eventType, event_payload: { key } }
+    const content = choices ? toBlocks(text, choices) : { markdown_text: text }
     try {
-      const { ts } = await web.chat.postMessage({ ...toThread(destination), markdown_text: text, metadata })
+      const { ts } = await web.chat.postMessage({ ...toThread(destination), ...content, metadata })
       return { outcome: 'sent', ...(ts !== undefined && { id: ts }) }
     } catch (error) {
       return toUnsent(error)
@@ -69,7 +79,26 @@ export function createSender({ web, directory, state }: SenderDeps): Pick<Connec
     }
   }
 
-  return { send, reconcile: createReconcile({ web, directory, uploads }) }
+  async function removeChoices({ id, to, text }: SentMessage): Promise<void> {
+    await web.chat.update({ channel: await directory.conversationOf(to), ts: id, ...toBlocks(text) })
+  }
+
+  return { send, removeChoices, reconcile: createReconcile({ web, directory, uploads }) }
 }
+
+/** Buttons need blocks, and Slack does not accept `markdown_text` beside them. `text` is shown in notifications. */
+function toBlocks(markdown: string, choices: readonly MessageChoice[] = []) {
+  const [firstLine = ''] = markdown.split('\n', 1)
+  const elements = choices.map(({ label, text }, index) => ({
+    type: 'button' as const,
+    action_id: `choice-${index}`,
+    text: { type: 'plain_text' as const, text: label },
+    value: text,
+  }))
+  const buttons = elements.length > 0 ? [{ type: 'actions' as const, elements }] : []
+  return { text: escape(firstLine), blocks: [{ type: 'markdown' as const, text: markdown }, ...buttons] }
+}
+
+const escape = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 const toThread = ({ channel, thread_ts }: Destination) => ({ channel, ...(thread_ts !== undefined && { thread_ts }) })

@@ -10,11 +10,14 @@ interface SocketDeps {
   context: Pick<ChannelContext, 'lost' | 'log' | 'signal'>
   /** Handles an event, which is confirmed to Slack afterwards, unless it rejects. */
   onEvent(event: unknown): Promise<void>
+  /** Handles a press of a button, and other interactions, which are confirmed as events are. */
+  onInteraction(payload: unknown): Promise<void>
 }
 
 /** An event as the library hands it over. */
 interface Envelope {
   ack(): Promise<void>
+  type?: string
   body?: { event?: unknown }
 }
 
@@ -39,10 +42,10 @@ export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<v
   }
 
   /** Slack delivers an event again that is not confirmed, for example because the gateway stops. */
-  async function handle({ body, ack }: Envelope): Promise<void> {
+  async function handle({ type, body, ack }: Envelope): Promise<void> {
     if (stop.signal.aborted) return
     try {
-      await deps.onEvent(body?.event)
+      await (type === 'interactive' ? deps.onInteraction(body) : deps.onEvent(body?.event))
       await ack()
     } catch {
       context.log.debug({}, 'an event could not be confirmed')

@@ -3,7 +3,7 @@ import { AuthError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { connectError, connectStatusError } from 'svc-gateway/kit'
 import { apiErrorOf, type Client, grammySignal, openClient } from './client.ts'
 import { poll } from './poll.ts'
-import { maxFileBytes, send, threadOption } from './send.ts'
+import { maxFileBytes, removeChoices, send, threadOption } from './send.ts'
 
 const Config = Type.Object(
   {
@@ -38,7 +38,7 @@ export default defineChannel<Static<typeof Config>>({
     description: 'the id of a group, such as -1001234567890',
   }),
   // Telegram has no key that would make a second message with the same content recognizable.
-  limits: { maxText: 4096, format: 'html', idempotency: 'none', maxFileBytes },
+  limits: { maxText: 4096, format: 'html', idempotency: 'none', maxFileBytes, maxChoices: 8 },
   packages: () => ({ grammy: '1.46.0' }),
 
   async connect(config, context) {
@@ -49,6 +49,7 @@ export default defineChannel<Static<typeof Config>>({
       const polling = poll(client, { context, me: await identify(client, { apiRoot: config.apiRoot, signal }), signal })
       return {
         send: (message) => send(client, message),
+        removeChoices: (message) => removeChoices(client, message),
         // Telegram hides it by itself after five seconds, or when a message is sent.
         typing: async (to, on, route) =>
           void (on && (await client.api.sendChatAction(to, 'typing', threadOption(route)))),

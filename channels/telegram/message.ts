@@ -1,11 +1,39 @@
 // Reads messages out of Telegram's updates, which may have any shape.
-import type { Chat, Message, MessageEntity, Update, User } from 'grammy/types'
+import type { CallbackQuery, Chat, Message, MessageEntity, Update, User } from 'grammy/types'
 import type { InboundMessage } from 'svc-gateway/plugin'
 import { attachmentsOf } from './attachments.ts'
 import type { Client } from './client.ts'
 
 /** The bot's own account. */
 export type Bot = Pick<User, 'id' | 'username'>
+
+/** A button that somebody has pressed. */
+export interface Press {
+  /** Telegram waits for an answer to it. */
+  queryId: string
+  message: InboundMessage
+}
+
+/**
+ * @returns undefined if the update is not a press of a button below a message of the bot. Changed apps can send any text
+ * as if they had pressed a button, as they can write it.
+ */
+export function readPress(update: unknown): Press | undefined {
+  const { callback_query: query } = (update ?? {}) as { callback_query?: unknown }
+  if (!isObject(query)) return undefined
+  const { id, from, message: post, data } = query as Partial<CallbackQuery>
+  if (typeof id !== 'string' || typeof data !== 'string' || !isMessage(post)) return undefined
+  if (!isObject(from) || !Number.isSafeInteger(from.id)) return undefined
+  const name = nameOf(from)
+  const message = {
+    id: `press:${id}`,
+    from: { id: String(from.id), ...(name && { name }) },
+    text: data,
+    ...placeOf(post),
+    ...(groups[post.chat.type] && { mentioned: true }),
+  }
+  return { queryId: id, message }
+}
 
 /** @returns undefined if the update is not a message of somebody else */
 export function readMessage(update: unknown, { me, client }: { me: Bot; client: Client }): InboundMessage | undefined {
@@ -16,19 +44,23 @@ export function readMessage(update: unknown, { me, client }: { me: Bot; client: 
   if (!sender || sender.id === me.id) return undefined
   const { text, mentioned } = readText(post, me)
   const name = nameOf(sender)
-  const group = groups[post.chat.type]
-  const threadId = post.is_topic_message && post.message_thread_id ? String(post.message_thread_id) : undefined
+  const place = placeOf(post)
   const attachments = attachmentsOf(post, client)
   return {
     id: `${post.chat.id}:${post.message_id}`,
     from: { id: String(sender.id), ...(name && { name }) },
-    to: String(post.chat.id),
     text,
-    // `typing` gets the route, but no thread.
-    ...(threadId && { threadId, route: threadId }),
-    ...(group && { group, mentioned: mentioned || repliesTo(post, me) }),
+    ...place,
+    ...(place.group && { mentioned: mentioned || repliesTo(post, me) }),
     ...(attachments.length > 0 && { attachments }),
   }
+}
+
+function placeOf(post: Message): Pick<InboundMessage, 'to' | 'threadId' | 'route' | 'group'> {
+  const threadId = post.is_topic_message && post.message_thread_id ? String(post.message_thread_id) : undefined
+  const group = groups[post.chat.type]
+  // `typing` gets the route, but no thread.
+  return { to: String(post.chat.id), ...(threadId && { threadId, route: threadId }), ...(group && { group }) }
 }
 
 const groups: Partial<Record<string, 'group' | 'channel'>> = { group: 'group', supergroup: 'group', channel: 'channel' }

@@ -3,12 +3,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AuthError, type ChannelContext } from 'svc-gateway/plugin'
 import { apiErrorOf, type Client, grammySignal } from './client.ts'
-import { type Bot, readMessage } from './message.ts'
+import { type Bot, readMessage, readPress } from './message.ts'
 
 /** How long Telegram waits for an update, in seconds. */
 const pollSeconds = 30
 /** An answer that is later than this never comes. */
 const deadlineMs = (pollSeconds + 15) * 1000
+/** How long Telegram may take to answer to the confirmation of a press. */
+const confirmMs = 5000
 /** Pause after another program has read the bot's messages. */
 const pauseMs = 1000
 
@@ -26,10 +28,22 @@ export async function poll(client: Client, { context, me, signal }: Polling): Pr
 
   async function take(update: unknown): Promise<void> {
     const id = (update as { update_id?: unknown } | null)?.update_id
-    const message = readMessage(update, { me, client })
+    const press = readPress(update)
+    const message = press?.message ?? readMessage(update, { me, client })
     if (message) await receive(message)
     else log.debug({ update: id }, 'ignored an update that is not a message')
+    if (press) await confirmPress(press.queryId)
     if (typeof id === 'number') offset = id + 1
+  }
+
+  /** Until then, the app shows that the bot is busy. */
+  async function confirmPress(queryId: string): Promise<void> {
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(confirmMs)])
+    try {
+      await client.api.answerCallbackQuery(queryId, {}, grammySignal(deadline))
+    } catch {
+      log.debug({}, 'the press of a button could not be confirmed')
+    }
   }
 
   /** @returns how long to wait before the next poll, or undefined if the connection is lost */
@@ -61,8 +75,10 @@ export async function poll(client: Client, { context, me, signal }: Polling): Pr
   }
 }
 
+const updateTypes = ['message', 'channel_post', 'callback_query'] as const
+
 async function getUpdates({ api }: Client, offset: number, signal: AbortSignal): Promise<readonly unknown[]> {
-  const options = { offset, timeout: pollSeconds, allowed_updates: ['message', 'channel_post'] as const }
+  const options = { offset, timeout: pollSeconds, allowed_updates: updateTypes }
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
   const updates: unknown = await api.getUpdates(options, grammySignal(deadline))
   if (!Array.isArray(updates)) throw new TypeError('Telegram did not answer with a list of updates.')

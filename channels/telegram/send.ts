@@ -1,6 +1,12 @@
 // Sends texts and files, and says what became of them.
 import type { Message } from 'grammy/types'
-import { type Json, type OutboundMessage, type SendResult } from 'svc-gateway/plugin'
+import {
+  type Json,
+  type MessageChoice,
+  type OutboundMessage,
+  type SendResult,
+  type SentMessage,
+} from 'svc-gateway/plugin'
 import { resultOfError, resultOfResponse } from 'svc-gateway/kit'
 import { type ApiError, apiErrorOf, type Client } from './client.ts'
 
@@ -34,11 +40,24 @@ export async function send(client: Client, message: OutboundMessage): Promise<Se
 export const threadOption = (threadId: Json | undefined): { message_thread_id?: number } =>
   typeof threadId === 'string' ? { message_thread_id: Number(threadId) } : {}
 
-function postOf({ api, createFile }: Client, { threadId, file }: OutboundMessage): Post {
+export async function removeChoices({ api }: Client, { id, to }: SentMessage): Promise<void> {
+  await api.editMessageReplyMarkup(to, Number(id))
+}
+
+/** The buttons are in one row. Telegram accepts 64 bytes as the data of a button. */
+const buttonsOf = (choices: readonly MessageChoice[]) => ({
+  inline_keyboard: [choices.map(({ label, text }) => ({ text: label, callback_data: text }))],
+})
+
+function postOf({ api, createFile }: Client, { threadId, file, choices }: OutboundMessage): Post {
   const thread = threadOption(threadId)
   if (!file) {
     // A preview would make Telegram fetch an address that an agent wrote, without anybody opening it.
-    const options = { ...thread, link_preview_options: { is_disabled: true } }
+    const options = {
+      ...thread,
+      link_preview_options: { is_disabled: true },
+      ...(choices && { reply_markup: buttonsOf(choices) }),
+    }
     return (chat, text, mode) => api.sendMessage(chat, text, { ...options, ...mode })
   }
   const upload = () => createFile(file.data, file.name)

@@ -24,7 +24,19 @@ export default defineChannel<Config>({
     description: 'the id of a group, which ends in `@g.us`',
   }),
   normalizeId,
-  limits: { maxText: 4000, format: 'whatsapp', idempotency: 'none', maxFileBytes: 16 * 1024 * 1024 },
+  limits: {
+    maxText: 4000,
+    format: {
+      bold: ['*', '*'],
+      italic: ['_', '_'],
+      strike: ['~', '~'],
+      code: ['`', '`'],
+      codeBlock: ['```\n', '\n```'],
+      endAtLines: true,
+    },
+    idempotency: 'none',
+    maxFileBytes: 16 * 1024 * 1024,
+  },
   packages: (config) => ({ baileys: hasCloudKey(config) ? undefined : '7.0.0-rc14' }),
   connect: async (config, context) =>
     isCloud(config) ? connectCloud(config, context) : connectDevice(config, context),

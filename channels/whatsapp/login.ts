@@ -1,5 +1,5 @@
 // Links an account to a phone with a QR code, and unlinks it.
-import { InputError, type LoginContext, type LoginStep } from 'svc-gateway/plugin'
+import { type AccountContext, InputError, type LoginContext, type LoginStep } from 'svc-gateway/plugin'
 import { type Config, isCloud } from './config.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import { type Library, loadLibrary } from './library.ts'
@@ -21,7 +21,7 @@ export async function* linkDevice(config: Config, context: LoginContext): AsyncI
 interface LinkOptions {
   library: Library
   config: Config
-  context: LoginContext
+  context: AccountContext
   credentials: Credentials
 }
 
@@ -59,7 +59,7 @@ async function* showCodes({ library, config, context, credentials }: LinkOptions
 }
 
 /** Unlinks the device, which the phone then no longer lists. The keys are deleted in any case. */
-export async function unlinkDevice(config: Config, context: LoginContext): Promise<void> {
+export async function unlinkDevice(config: Config, context: AccountContext): Promise<void> {
   if (isCloud(config))
     throw new InputError('The Cloud API has no login: remove its credentials from the configuration.')
   const library = await loadLibrary()

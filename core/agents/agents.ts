@@ -1,7 +1,8 @@
 // Resolves the configured agents and their settings.
 import { join, resolve } from 'node:path'
 import { agentIdsOf, defaultAgentId } from '../config/schema/agents.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config, ModelEntry } from '../config/schema/schema.ts'
+import type { HistoryLimits } from './history.ts'
 import { mainSessionKey } from '../sessions/keys.ts'
 
 type Defaults = Config['agents']['defaults']
@@ -16,11 +17,19 @@ export interface Agent {
   model: string
   /** The models that a request may ask for. Absent: any model. */
   models: Defaults['models']
+  /** Entries of models in which prices are looked up. Those of the agent take precedence over the defaults. */
+  priced: readonly ModelEntry[]
   /** The configuration key that lists those models. */
   modelsKey: string
   thinking: Defaults['thinking']
   systemPrompt: string | undefined
   timeoutSeconds: number
+  /** The maximum number of calls of the model in a run. */
+  maxSteps: number
+  /** The maximum number of tokens that a call of the model may write. Absent: as many as the model can. */
+  maxOutputTokens: number | undefined
+  /** How much of a session's transcript the model sees. */
+  history: HistoryLimits
   /** How runs are retried after a transient failure of the model. */
   retry: Defaults['retry']
   heartbeat: HeartbeatConfig
@@ -68,10 +77,17 @@ function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
     workspace: resolve(dir, own.workspace ?? defaultWorkspace(defaults.workspace, id, isDefault)),
     model: own.model ?? defaults.model,
     models: own.models ?? defaults.models,
+    priced: [...(own.models ?? []), ...(defaults.models ?? [])],
     modelsKey: `agents.${own.models ? id : 'defaults'}.models`,
     thinking: own.thinking ?? defaults.thinking,
     systemPrompt: own.systemPrompt ?? defaults.systemPrompt,
     timeoutSeconds: own.timeoutSeconds ?? defaults.timeoutSeconds,
+    maxSteps: own.maxSteps ?? defaults.maxSteps,
+    maxOutputTokens: own.maxOutputTokens ?? defaults.maxOutputTokens,
+    history: {
+      turns: own.historyTurns ?? defaults.historyTurns ?? config.session.historyTurns,
+      tokens: own.historyTokens ?? defaults.historyTokens ?? config.session.historyTokens,
+    },
     retry: { ...defaults.retry, ...own.retry },
     heartbeat: { ...defaults.heartbeat, ...own.heartbeat },
     hasHeartbeat,

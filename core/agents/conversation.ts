@@ -2,6 +2,7 @@
 import type { Json } from '../plugin/plugin.ts'
 import type { Usage } from '../store/run-spec.ts'
 import type { Step } from '../store/store.ts'
+import { sumUsage } from './usage.ts'
 
 /** A call of the model, and the tool calls that it asked for. */
 interface Exchange {
@@ -97,21 +98,3 @@ function toPlainPart({ type, text = '', toolCallId = '', toolName = '', input = 
 
 const toObject = (input: Json): Json =>
   typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}
-
-/** The tokens of all calls of the model. */
-export function sumUsage(steps: readonly Step[]): Usage {
-  const sum: Usage = {
-    inputTokens: 0,
-    outputTokens: 0,
-    cachedInputTokens: 0,
-    reasoningTokens: 0,
-    totalTokens: 0,
-    steps: 0,
-  }
-  for (const step of steps) {
-    if (step.kind !== 'model' || !step.detail.usage) continue
-    for (const [key, tokens] of Object.entries(step.detail.usage)) sum[key as keyof Usage] += tokens
-    sum.steps += 1
-  }
-  return sum
-}

@@ -31,7 +31,8 @@ export function trimHistory(messages: readonly Json[], { turns, tokens }: Histor
 }
 
 /** Assumes four characters for each token. */
-export const estimateTokens = (value: unknown): number => Math.ceil(JSON.stringify(value).length / 4)
+export const countTokens = (characters: number): number => Math.ceil(characters / 4)
+export const estimateTokens = (value: unknown): number => countTokens(JSON.stringify(value).length)
 
 function splitTurns(messages: readonly Json[]): TranscriptMessage[][] {
   const turns: TranscriptMessage[][] = []

@@ -1,9 +1,11 @@
 // Reads one answer of a model from its stream: the text, the tool calls that it asks for, and the usage.
-import type { GenerateTextStepEndEvent, TextStreamPart, ToolSet } from 'ai'
+import type { GenerateTextStepEndEvent, LanguageModelUsage, TextStreamPart, ToolSet } from 'ai'
 import type { Json } from '../plugin/plugin.ts'
-import type { ModelStep } from '../store/store.ts'
+import type { StepUsage } from '../store/run-spec.ts'
 import { wellFormed } from '../well-formed.ts'
 import { BrokenStreamError } from './model-error.ts'
+import { countTokens } from './history.ts'
+import { readUsage } from './usage.ts'
 
 /** The maximum length of a reply, in characters. A longer reply is cut, with a mark, and the request is aborted. */
 export const maxReplyLength = 100_000
@@ -34,7 +36,7 @@ export interface ModelAnswer {
   /** The message as the model reads it again in this turn, with what its provider added. */
   message: Json
   calls: readonly CallRequest[]
-  usage: NonNullable<ModelStep['usage']>
+  usage: StepUsage
   /** `stop`, `length` if the answer was cut, `tool-calls`, or another term of the model library. */
   finishReason: string
   firstTokenMs: number | undefined
@@ -48,7 +50,11 @@ interface Reading {
   limits: OutputLimits
   text: string
   calls: Map<string, CallRequest>
-  usage: ModelAnswer['usage']
+  usage: LanguageModelUsage | undefined
+  /** How long the prompt is, in tokens, estimated. */
+  estimateInput: () => number
+  /** How much of `limits.output` was left at the beginning. */
+  outputBefore: number
   finishReason: string | undefined
 }
 
@@ -56,15 +62,24 @@ interface Source {
   stream: AsyncIterable<Part>
   /** The whole step, once the stream has ended. */
   ended(): GenerateTextStepEndEvent | undefined
+  estimateInput(): number
 }
 
 /** Throws if the stream reports an error, or ends before the answer is complete. */
 export async function readAnswer(
-  { stream, ended }: Source,
+  { stream, ended, estimateInput }: Source,
   limits: OutputLimits,
   onDelta?: (text: string) => void,
 ): Promise<ModelAnswer> {
-  const reading: Reading = { limits, text: '', calls: new Map(), usage: createUsage(), finishReason: undefined }
+  const reading: Reading = {
+    limits,
+    text: '',
+    calls: new Map(),
+    usage: undefined,
+    estimateInput,
+    outputBefore: limits.output,
+    finishReason: undefined,
+  }
   for await (const part of stream) {
     readPart(reading, part, onDelta)
     if (limits.reply < 0) return cutAnswer(reading, `[cut: the reply is longer than ${maxReplyLength} characters]`)
@@ -91,7 +106,7 @@ function readPart(reading: Reading, part: Part, onDelta?: (text: string) => void
   else if (part.type === 'tool-call') calls.set(part.toolCallId, { ...pickCall(part) })
   else if (part.type === 'tool-error')
     calls.set(part.toolCallId, { ...pickCall(part), problem: describeToolError(readErrorMessage(part.error)) })
-  else if (part.type === 'finish-step') reading.usage = toUsage(part.usage)
+  else if (part.type === 'finish-step') reading.usage = part.usage
   else if (part.type === 'finish') reading.finishReason ??= requireComplete(part)
   else if (part.type === 'error') readError(reading, part.error)
 }
@@ -122,12 +137,15 @@ function requireComplete({ finishReason, rawFinishReason }: Extract<Part, { type
   return finishReason
 }
 
-const createAnswer = ({ text, usage }: Reading, finishReason: string): ModelAnswer => ({
+const createAnswer = ({ text, ...reading }: Reading, finishReason: string): ModelAnswer => ({
   // Applied to the whole text, because a stream may split a surrogate pair.
   text: text.toWellFormed(),
   message: createMessage(text.toWellFormed()),
   calls: [],
-  usage,
+  usage: readUsage(reading.usage, {
+    inputTokens: reading.estimateInput,
+    outputTokens: () => countTokens(reading.outputBefore - reading.limits.output),
+  }),
   finishReason,
   firstTokenMs: undefined,
   responseModel: undefined,
@@ -142,25 +160,6 @@ const createMessage = (text: string): Json => ({
   role: 'assistant',
   content: text ? [{ type: 'text', text }] : [],
 })
-
-const createUsage = (): ModelAnswer['usage'] => ({
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedInputTokens: 0,
-  reasoningTokens: 0,
-  totalTokens: 0,
-})
-
-function toUsage(usage: Extract<Part, { type: 'finish-step' }>['usage']): ModelAnswer['usage'] {
-  const { inputTokens = 0, outputTokens = 0 } = usage
-  return {
-    inputTokens,
-    outputTokens,
-    cachedInputTokens: usage.inputTokenDetails.cacheReadTokens ?? 0,
-    reasoningTokens: usage.outputTokenDetails.reasoningTokens ?? 0,
-    totalTokens: usage.totalTokens ?? inputTokens + outputTokens,
-  }
-}
 
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [/^AI_NoSuchToolError\b/, 'There is no tool with this name; call one of those that you were given.'],

@@ -1,15 +1,16 @@
 // Resolves model references to models, and checks whether a request may use them. Providers load when first needed.
-import { readFileSync } from 'node:fs'
 import { parseDuration } from '../kit/duration.ts'
 import { secretValues } from '../config/redaction.ts'
-import type { Config } from '../config/schema/schema.ts'
+import type { Config, ModelPrice } from '../config/schema/schema.ts'
 import { defaultFirstTokenTimeout, settingsOfProvider } from '../config/schema/extensions.ts'
 import { GatewayError } from '../errors.ts'
 import { createExtensionLog } from '../loader/extension-log.ts'
 import type { LanguageModel, Log, Provider } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
+import { readManifest } from '../version.ts'
 import type { Agent } from './agents.ts'
 import { ModelError } from './model-error.ts'
+import { type CallTokens, computeCost, findContextWindow, type PriceSource } from './prices.ts'
 
 /** A model that the configuration allows. Its provider is not loaded yet. */
 export interface Model {
@@ -21,6 +22,10 @@ export interface Model {
   firstTokenTimeoutMs: number
   /** False: the model cannot reason, so no thinking level is sent. */
   reasoning: boolean
+  /** Computes the cost of a call in billionths of a US dollar. Undefined: the price is not known. */
+  costOf(tokens: CallTokens): Promise<number | undefined>
+  /** How many tokens the model can read at once, if that is known. */
+  contextWindow(): Promise<number | undefined>
   /** Loads the provider, once for all its models. Rejects with `model_failed` if that fails. */
   model(): Promise<LanguageModel>
   /** Creates the error for a failure of this model, without the secrets of its provider. */
@@ -28,7 +33,7 @@ export interface Model {
 }
 
 /** The agent whose list of models applies. */
-type ListOwner = Pick<Agent, 'models'>
+type ListOwner = Pick<Agent, 'models'> & Partial<Pick<Agent, 'priced'>>
 
 export interface Models {
   /** Resolves a reference or alias. Throws `invalid_request` if the provider or alias is unknown. */
@@ -50,7 +55,7 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
 
   function resolve(reference: string, agent: ListOwner): Model {
     const entry = findEntry(reference, agent)
-    const ref = entry?.id.trim() ?? reference.trim()
+    const ref = refOf(reference, agent)
     const { name, modelId } = splitReference(ref)
     const provider = providers.get(sections[name]?.kind ?? '')
     if (!provider)
@@ -61,16 +66,36 @@ export function createModels({ config, providers, log }: ModelsDeps): Models {
     const createError: Model['createError'] = (cause, options) =>
       new ModelError(cause, { provider: name, secrets: secretValues(sections[name], provider.config), ...options })
     const model = async () => {
+      let opened: LanguageModel
       try {
-        const open = await loadProvider(name, provider)
-        return requireModelObject(open(modelId))
+        opened = (await loadProvider(name, provider))(modelId)
       } catch (cause) {
         const sentence = describeMissingPackage(cause) ?? `The provider "${name}" could not open the model.`
         throw createError(cause, { sentence })
       }
+      const fault = findModelFault(opened)
+      if (fault === undefined) return opened
+      throw createError(new TypeError(fault), { sentence: `The provider "${name}" ${fault}.` })
     }
-    const firstTokenTimeoutMs = timeoutMsOf(sections[name])
-    return { ref, provider: name, firstTokenTimeoutMs, reasoning: entry?.reasoning ?? true, model, createError }
+    const usePricing = async <Found>(use: (pricing: PriceSource | undefined) => Promise<Found>) => {
+      try {
+        return await use(provider.pricing?.(settingsOfProvider(sections[name]) as never))
+      } catch (error) {
+        log.warn({ err: error, model: ref }, 'the price of a model could not be read')
+        return undefined
+      }
+    }
+    const own = findPrice(ref, agent)
+    return {
+      ref,
+      provider: name,
+      firstTokenTimeoutMs: timeoutMsOf(sections[name]),
+      reasoning: entry?.reasoning ?? true,
+      costOf: (tokens) => usePricing((pricing) => computeCost(own ? { own } : pricing, modelId, tokens)),
+      contextWindow: () => usePricing((pricing) => findContextWindow(pricing, modelId)),
+      model,
+      createError,
+    }
   }
 
   return {
@@ -114,6 +139,14 @@ function findEntry(reference: string, { models = [] }: ListOwner): { id: string;
   return entries.find(({ alias }) => alias?.trim() === wanted) ?? entries.find(({ id }) => id.trim() === wanted)
 }
 
+/** `<provider>/<model>`, also for an alias. */
+export const refOf = (reference: string, list: ListOwner): string =>
+  findEntry(reference, list)?.id.trim() ?? reference.trim()
+
+/** Finds the price that the configuration has for a model. */
+const findPrice = (ref: string, { priced = [] }: ListOwner): ModelPrice | undefined =>
+  priced.flatMap((entry) => (typeof entry === 'object' && entry.id.trim() === ref ? (entry.price ?? []) : []))[0]
+
 /** `openrouter/vendor/model` is the model `vendor/model` of `openrouter`. */
 function splitReference(ref: string): { name: string; modelId: string } {
   const slash = ref.indexOf('/')
@@ -124,9 +157,16 @@ function splitReference(ref: string): { name: string; modelId: string } {
 }
 
 /** The model library sends a plain string to a service that is not configured here. */
-function requireModelObject(model: LanguageModel): LanguageModel {
-  if (typeof model !== 'object') throw new TypeError('The provider did not return a model object.')
-  return model
+const specifications: ReadonlySet<unknown> = new Set(['v4', 'v3', 'v2'])
+
+/** What is wrong with what a provider returned, as the end of a sentence about it. A model may be a function, too. */
+function findModelFault(model: unknown): string | undefined {
+  const isObject = (typeof model === 'object' && model !== null) || typeof model === 'function'
+  const version = isObject ? (model as { specificationVersion?: unknown }).specificationVersion : undefined
+  if (version === undefined) return 'did not return a model object of the AI SDK'
+  if (specifications.has(version)) return undefined
+  const shown = typeof version === 'string' ? version.slice(0, 40) : typeof version
+  return `returned a model object of the specification "${shown}"; v4, v3 and v2 of the AI SDK are known`
 }
 
 export type Reasoning = 'none' | Exclude<Thinking, 'off'>
@@ -150,7 +190,6 @@ export function describeMissingPackage(error: unknown): string | undefined {
 
 /** Returns `@<version>` for a package that this gateway was tested with. */
 function findTestedVersion(name: string): string {
-  const manifest = readFileSync(new URL(import.meta.resolve('svc-gateway/package.json')), 'utf8')
-  const { optionalDependencies = {} } = JSON.parse(manifest) as { optionalDependencies?: Record<string, string> }
-  return optionalDependencies[name] ? `@${optionalDependencies[name]}` : ''
+  const version = readManifest().optionalDependencies[name]
+  return version === undefined ? '' : `@${version}`
 }

@@ -67,11 +67,12 @@ function resolveSubject({
   const fromHook = isSessionRestricted || hasReadExternalContent || events.some(({ trusted }) => !trusted)
   // In a conversation with people the restriction ends with this turn. In a webhook's session it stays.
   const scopes = fromHook ? [isSessionRestricted ? sessionKey : id, ...(origin.scopes ?? [])] : undefined
-  const { initiators } = origin
+  const { client, initiators } = origin
   return {
     ...(origin.kind === 'channel' && { channel: origin.name, accountId: deliver?.accountId }),
     fromHook,
     scopes,
+    client,
     initiators,
   }
 }

@@ -7,20 +7,22 @@ import type { Json, Log, Tool } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
 import { untilAborted } from '../deadline.ts'
 import type { Usage } from '../store/run-spec.ts'
-import type { Step } from '../store/store.ts'
+import type { AskedApprovals, Step } from '../store/store.ts'
 import { toHeaders, type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
 import type { CallCheck } from '../tools/check-call.ts'
 import type { Invoke } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
 import { wellFormed } from '../well-formed.ts'
+import type { Agent } from './agents.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { createOutputLimits, type ModelAnswer, type OutputLimits, readAnswer } from './model-answer.ts'
+import { estimateTokens } from './history.ts'
 import { limitOpening, limitSilence, type ModelCallObserver } from './model-silence.ts'
 import { type Model, resolveReasoning } from './models.ts'
-import { createToolCalls } from './tool-calls.ts'
+import { createToolCalls, type StepApprovals } from './tool-steps.ts'
 
 export interface TurnInput {
-  agent: { id: string }
+  agent: Pick<Agent, 'id' | 'maxSteps' | 'maxOutputTokens'>
   model: Model
   thinking?: Thinking | undefined
   /** The system prompt. */
@@ -31,7 +33,7 @@ export interface TurnInput {
   history: readonly Json[]
   sessionKey: string
   /** What the tool policy looks at, apart from agent, session and model. */
-  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'initiators'>
+  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'client' | 'initiators'>
   runId: string
   /** Which attempt at the run this is, from 1. */
   attempt: number
@@ -42,7 +44,11 @@ export interface TurnInput {
    * stored. If it rejects, the turn ends with its error.
    * @param count how many steps the run has now
    */
-  record(steps: readonly Step[], count: number): Promise<void>
+  record(steps: readonly Step[], count: number, asked?: AskedApprovals): Promise<void>
+  /** Called before each call of the model. Returns why the turn must end instead. */
+  findStop?: (() => Promise<string | undefined>) | undefined
+  /** The approvals of the run's calls. Absent: calls that need one are refused. */
+  approvals?: StepApprovals | undefined
   /** Called when a call of the model begins. */
   onModelStep?: ((step: Step) => void) | undefined
   /** The span of a step, if the run is traced. */
@@ -67,11 +73,18 @@ export interface TurnResult {
   usage: Usage
   /** The messages for the transcript: the user's message, and those of the model and the tools. */
   messages: Json[]
-  /** The last call of the model, which is stored with the end of the run. */
-  lastStep: Step
+  /** The last call of the model, which is stored with the end of the run. Absent if the turn was stopped. */
+  lastStep?: Step
+  /** Why the turn ended before a call of the model. */
+  stopped?: string
 }
 
-/** Throws `model_failed` (a `ModelError`), the error of `record`, or the signal's reason. */
+/** Thrown by a turn that cannot go on before a person has answered. Another attempt continues it. */
+export class SuspendedTurn extends Error {
+  override readonly name = 'SuspendedTurn'
+}
+
+/** Throws `model_failed` (a `ModelError`), a `SuspendedTurn`, the error of `record`, or the signal's reason. */
 export type RunTurn = (input: TurnInput) => Promise<TurnResult>
 
 export interface TurnDeps {
@@ -81,19 +94,17 @@ export interface TurnDeps {
   /** What the policy says of a call. */
   check(subject: Subject, tool: string): CallCheck
   log: Log
-  /** The maximum number of model calls in one turn. */
-  maxSteps?: number
   /** How often a model call that fails without an answer is repeated, after Retry-After or after 2 s, 4 s and so on. */
   maxRetries?: number
 }
 
-export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps): RunTurn {
+export function createTurn({ maxRetries = 2, ...deps }: TurnDeps): RunTurn {
   return async (input) => {
     // Also aborts the request of a reply that was cut.
     const over = new AbortController()
     try {
       const signal = AbortSignal.any([input.signal, over.signal])
-      return await untilAborted(takeTurn({ ...deps, maxSteps, maxRetries }, input, signal), input.signal)
+      return await untilAborted(takeTurn({ ...deps, maxRetries }, input, signal), input.signal)
     } catch (error) {
       if (input.signal.aborted) throw input.signal.reason
       throw error
@@ -104,32 +115,37 @@ export function createTurn({ maxSteps = 16, maxRetries = 2, ...deps }: TurnDeps)
 }
 
 async function takeTurn(deps: Required<TurnDeps>, input: TurnInput, signal: AbortSignal): Promise<TurnResult> {
-  const { maxSteps } = deps
+  const { maxSteps } = input.agent
   const opening: Json = { role: 'user', content: input.prompt }
   const conversation = createConversation(input.steps, input.model.ref)
   const calls = createCalls(deps, { input, conversation, signal })
   await calls.tools.finish()
+  if (calls.tools.isWaiting()) throw new SuspendedTurn()
   const callModel = await openModel(deps, input, signal)
   const limits = createOutputLimits()
   for (;;) {
+    const stopped = await input.findStop?.()
+    if (stopped !== undefined) return { ...createResult(conversation, { opening, finishReason: 'stopped' }), stopped }
     const isLast = conversation.exchanges.length >= maxSteps - 1
     const messages = [...input.history, opening, ...conversation.messages()]
     const started = startModelStep(input, conversation.count() + 1)
     input.onModelStep?.(started)
     const trace = input.traceOfStep?.(started.number)
     const answer = await callModel({ messages, tools: deps.tools(calls.subject()), isLast, limits, trace })
-    const step = endModelStep(started, answer)
+    const step = endModelStep(started, answer, await input.model.costOf(answer.usage))
     if (isLast || answer.calls.length === 0) {
       conversation.put(step)
-      return createResult(conversation, { opening, step, finishReason: answer.finishReason })
+      const result = createResult(conversation, { opening, finishReason: answer.finishReason })
+      return { ...result, lastStep: { ...step, message: null } }
     }
     await calls.tools.make(step, answer.calls)
+    if (calls.tools.isWaiting()) throw new SuspendedTurn()
   }
 }
 
 function createResult(
   conversation: Conversation,
-  { opening, step, finishReason }: { opening: Json; step: Step; finishReason: string },
+  { opening, finishReason }: { opening: Json; finishReason: string },
 ): TurnResult {
   return {
     // Text before a tool call is not an answer. If the steps ran out, only the last step can hold one.
@@ -137,7 +153,6 @@ function createResult(
     finishReason,
     usage: conversation.usage(),
     messages: [opening, ...conversation.transcript()],
-    lastStep: { ...step, message: null },
   }
 }
 
@@ -162,6 +177,7 @@ async function openModel(
   signal: AbortSignal,
 ): Promise<CallModel> {
   const { firstTokenTimeoutMs, createError } = input.model
+  const { maxOutputTokens } = input.agent
   const withModelError = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
@@ -190,6 +206,7 @@ async function openModel(
         messages: messages as unknown as ModelMessage[],
         tools: declareTools(ai, tools),
         ...(isLast && { toolChoice: 'none' as const }),
+        ...(maxOutputTokens !== undefined && { maxOutputTokens }),
         ...(reasoning && { reasoning }),
         ...(trace && { headers: toHeaders(trace) }),
         maxRetries,
@@ -205,7 +222,9 @@ async function openModel(
             )
         },
       })
-      return await readAnswer({ stream, ended: () => ended }, limits, input.onDelta)
+      const estimateInput = () =>
+        estimateTokens([input.system, messages, tools.map(({ args, description }) => [args, description])])
+      return await readAnswer({ stream, ended: () => ended, estimateInput }, limits, input.onDelta)
     })
 }
 
@@ -235,7 +254,7 @@ const startModelStep = ({ attempt, model }: TurnInput, number: number): ModelCal
   message: null,
 })
 
-const endModelStep = (step: ModelCallStep, answer: ModelAnswer): ModelCallStep => {
+const endModelStep = (step: ModelCallStep, answer: ModelAnswer, costNanoUsd: number | undefined): ModelCallStep => {
   const { text, message, usage, finishReason, firstTokenMs, responseModel } = answer
   return {
     ...step,
@@ -243,7 +262,7 @@ const endModelStep = (step: ModelCallStep, answer: ModelAnswer): ModelCallStep =
     endedAt: Date.now(),
     detail: {
       ...step.detail,
-      usage,
+      usage: { ...usage, ...(costNanoUsd !== undefined && { costNanoUsd }) },
       finishReason,
       firstTokenMs: firstTokenMs && Math.round(firstTokenMs),
       responseModel,
@@ -272,17 +291,27 @@ function createCalls({ invoke, check }: TurnDeps, { input, conversation, signal 
     conversation,
     attempt: input.attempt,
     check: (tool) => check(subject, tool),
-    call: async (tool, args, number) => {
+    call: async (tool, args, { number, approved }) => {
       try {
         const trace = input.traceOfStep?.(number)
         const { runId } = input
-        return await invoke({ tool, args: wellFormed(args), subject, runId, trace, signal, onExternalContent })
+        return await invoke({
+          tool,
+          args: wellFormed(args),
+          subject,
+          runId,
+          trace,
+          signal,
+          approved,
+          onExternalContent,
+        })
       } catch (error) {
         if (error instanceof GatewayError && error.code === 'tool_failed') input.onToolError?.(tool, error.cause)
         throw error
       }
     },
-    record: (steps) => input.record(steps, conversation.count()),
+    record: (steps, asked) => input.record(steps, conversation.count(), asked),
+    approvals: input.approvals,
   })
   return { tools, subject: () => subject }
 }

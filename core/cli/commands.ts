@@ -4,7 +4,7 @@ import { checkCommand } from './check/command.ts'
 import { completionCommand } from './completion/command.ts'
 import { doctorCommand } from './doctor/command.ts'
 import type { ListedCommand } from './parser.ts'
-import { newPluginCommand } from './plugin/command.ts'
+import { pluginCommands } from './plugin/command.ts'
 import { setupCommand } from './setup/command.ts'
 import { startCommands } from './start/command.ts'
 import { migrateCommand } from './store/command.ts'
@@ -19,7 +19,7 @@ export const ownCommands: readonly ListedCommand[] = [
   ...backupCommands,
   migrateCommand,
   ...transformCommands,
-  newPluginCommand,
+  ...pluginCommands,
   triggerCommand,
   completionCommand,
 ]

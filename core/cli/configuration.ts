@@ -1,9 +1,8 @@
 // What a command may do with the configuration file: locate, read, change, create and check it.
 import JSON5 from 'json5'
-import { ConfigError } from '../config/config-error.ts'
+import { writeFirstText } from '../config/file/first-run.ts'
 import { firstConfigFile, locateConfig, readLocatedConfig } from '../config/file/locate.ts'
-import { mergeIntoFile } from '../config/file/merge.ts'
-import { writePrivateFile } from '../config/file/write.ts'
+import { changeListInFile, type ListChange, mergeIntoFile } from '../config/file/merge.ts'
 import { findScheme } from '../config/schemes.ts'
 import { loadBuiltins, loadExtensions } from '../loader/registry.ts'
 import type { Configuration } from '../plugin/command.ts'
@@ -13,6 +12,11 @@ import { setUpPreset } from './preset-setup.ts'
 /** @param option the value of `--config` */
 export function createConfiguration(option: string | undefined): Configuration {
   const newFile = firstConfigFile({ option })
+  const changeList = async (change: ListChange): Promise<void> => {
+    const document = readLocatedConfig(option)
+    using extensions = await loadExtensions(document)
+    changeListInFile(document, change, extensions)
+  }
   return {
     locate: () => locateConfig({ option }),
     newFile,
@@ -22,15 +26,9 @@ export function createConfiguration(option: string | undefined): Configuration {
       using extensions = await loadExtensions(document)
       mergeIntoFile(document, changes, extensions)
     },
-    create: (text, { replace = false } = {}) => {
-      try {
-        writePrivateFile(newFile, text, { overwrite: replace })
-      } catch (error) {
-        const { code } = error as NodeJS.ErrnoException
-        const problem = code === 'EEXIST' ? 'already exists; use --force to replace it' : `cannot be written (${code})`
-        throw new ConfigError(newFile, [{ path: '', problem }])
-      }
-    },
+    addToList: (path, item) => changeList({ keys: path.split('.'), add: item }),
+    removeFromList: (path, index) => changeList({ keys: path.split('.'), removeAt: index }),
+    create: (text, { replace = false } = {}) => writeFirstText(newFile, text, { force: replace }),
     check: findProblems,
     listNames: async (kind) => {
       const extensions = await loadBuiltins()

@@ -33,8 +33,10 @@ export async function createContext(
 
 function createTerminal(): Terminal {
   stopAtClosedPipe()
+  const isInteractive = process.stdin.isTTY && process.stdout.isTTY
+  let asker: Promise<Terminal['ask']> | undefined
   return {
-    isInteractive: process.stdin.isTTY && process.stdout.isTTY,
+    isInteractive,
     print,
     write: (text) => void process.stdout.write(escapeForTerminal(text)),
     notify: (sentence) => void process.stderr.write(`${escapeForTerminal(sentence)}\n`),
@@ -44,6 +46,10 @@ function createTerminal(): Terminal {
     printFields,
     showProgress: async (steps, options) => (await import('./progress.ts')).createProgressView(steps, options),
     choose: async (question, choices) => (await import('./prompts.ts')).choose(question, choices),
+    ask: async (...question) =>
+      await (
+        await (asker ??= import('./prompts.ts').then(({ createAsker }) => createAsker(isInteractive)))
+      )(...question),
     commandLine,
   }
 }

@@ -25,6 +25,9 @@ export function createControl(options: ControlOptions): ControlClient {
   }
   const get = (path: string): Promise<never> => call(path, {})
   return {
+    get address() {
+      return locateGateway(options).address
+    },
     get,
     post: (path, body) => call(path, { method: 'POST', body: JSON.stringify(body) }),
     async *list(path, query = {}) {

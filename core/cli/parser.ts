@@ -10,6 +10,8 @@ export interface ListedCommand extends Omit<Command, 'kind'> {
   isDefault?: true
   /** Is not listed: other processes of the gateway call it. */
   isHidden?: true
+  /** The process goes on when `run` has resolved. That of any other command ends. */
+  staysRunning?: true
   /** The entry of `plugins` that it comes from. Absent: it is built in. */
   plugin?: string
 }

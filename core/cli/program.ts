@@ -1,8 +1,8 @@
 // Finds the commands, runs one, and prints errors as one sentence.
 import type { Command as Parser } from 'commander'
 import { ConfigError } from '../config/config-error.ts'
-import { nearest } from '../config/nearest.ts'
-import { readVersion } from '../control/version.ts'
+import { suggest } from '../config/nearest.ts'
+import { readVersion } from '../version.ts'
 import { firstLineOf, GatewayError, throwSiteOf } from '../errors.ts'
 import { escapeInLine } from '../kit/escape-for-terminal.ts'
 import { builtins } from '../loader/builtin-commands.ts'
@@ -14,21 +14,22 @@ import { createParser, type ListedCommand } from './parser.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
   const words = argv.slice(2)
-  let hasPlugins = false
+  let staysRunning = false
   try {
     if (words[0] === 'complete') return await complete(words.slice(2))
     const { commands, problems } = await findCommands(words)
-    hasPlugins = commands.some(({ plugin }) => plugin !== undefined)
     for (const problem of problems) process.stderr.write(`${problem}\n`)
-    const parser = createParser(commands, readVersion(), execute)
+    const named = selectNamed(commands, words)
+    const parser = createParser(named.length > 0 ? named : commands, readVersion(), execute)
     rejectUnknownCommand(parser, words)
     await parser.parseAsync(argv)
+    staysRunning = named.some((command) => command.staysRunning)
   } catch (error) {
     process.stderr.write(`${describe(error)}\n`)
     process.exitCode = isCommandError(error) ? error.exitCode : 1
   }
   // A plugin may have started something that keeps this process alive.
-  if (hasPlugins) process.stdout.write('', () => process.exit())
+  if (!staysRunning) process.stdout.write('', () => process.exit())
 }
 
 /** Prints what the last word may become. */
@@ -50,7 +51,7 @@ interface FoundCommands {
 /** Plugins are imported only if the words name no built-in command, or a list of commands. */
 async function findCommands(words: readonly string[]): Promise<FoundCommands> {
   const commands = listBuiltinCommands()
-  if (isBuiltin(commands, words)) return { commands, problems: [] }
+  if (selectNamed(commands, words).length > 0) return { commands, problems: [] }
   try {
     const { locateConfig } = await import('../config/file/locate.ts')
     const file = locateConfig({ option: readConfigOption(words) })
@@ -77,10 +78,15 @@ function readConfigOption(words: readonly string[]): string | undefined {
   return words[at] === '--config' ? words[at + 1] : words[at]?.slice('--config='.length)
 }
 
-/** Whether the words name a built-in command, so that no other one has to be known. */
-function isBuiltin(commands: readonly ListedCommand[], [first = 'start', second = '']: readonly string[]): boolean {
-  if (first.startsWith('-')) return !['-h', '--help'].includes(first)
-  return commands.some(({ name }) => name === first || name === `${first} ${second}`)
+/** The commands that the words can mean, so that no others have to be known. None: they name none of these. */
+function selectNamed(
+  commands: readonly ListedCommand[],
+  [first = 'start', second = '']: readonly string[],
+): readonly ListedCommand[] {
+  if (['-h', '--help'].includes(first)) return []
+  if (first.startsWith('-')) return commands.filter(({ isDefault }) => isDefault)
+  const isNamed = commands.some(({ name }) => name === first || name === `${first} ${second}`)
+  return isNamed ? commands.filter(({ name }) => name.split(' ', 1)[0] === first) : []
 }
 
 /** `start` is the default command, so a misspelled command would become its argument. */
@@ -93,10 +99,9 @@ function rejectUnknownCommand(command: Parser, [first, ...rest]: readonly string
     .visibleCommands(command)
     .map((one) => one.name())
   if (names.includes(first)) return
-  const suggestion = nearest(first, names)
   const called = command.parent ? `${command.name()} ${first}` : first
-  const fix = suggestion ? `; did you mean "${suggestion}"?` : `; use one of these: ${names.join(', ')}.`
-  command.error(`There is no command "${called}"${fix}`)
+  const fix = suggest(first, names, `use one of these: ${names.join(', ')}.`)
+  command.error(`There is no command "${called}"; ${fix}`)
 }
 
 async function execute(command: ListedCommand, input: Record<string, unknown>): Promise<void> {

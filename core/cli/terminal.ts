@@ -50,9 +50,21 @@ function printTable<Item>(items: readonly Item[], columns: PrintedList<Item>['co
 }
 
 const colours: Readonly<Record<string, readonly string[]>> = {
-  green: ['succeeded', 'accepted', 'sent', 'connected', 'allow'],
-  red: ['failed', 'timed_out', 'rejected', 'error', 'deny'],
-  yellow: ['running', 'queued', 'cancelled', 'skipped', 'unknown', 'pending', 'duplicate', 'warn'],
+  green: ['succeeded', 'accepted', 'sent', 'connected', 'allow', 'approved'],
+  red: ['failed', 'timed_out', 'rejected', 'error', 'deny', 'denied'],
+  yellow: [
+    'running',
+    'queued',
+    'waiting',
+    'ask',
+    'expired',
+    'cancelled',
+    'skipped',
+    'unknown',
+    'pending',
+    'duplicate',
+    'warn',
+  ],
 }
 
 /** Colours a word that is a status. Outside of a terminal, and with NO_COLOR, `styleText` changes nothing. */

@@ -2,12 +2,14 @@
 
 /** Names the kind of a problem, for programs. Most problems have none. */
 export type ProblemCode =
+  | 'budget_silent'
   | 'channel_unknown'
   | 'config_readable'
   | 'environment_unset'
   | 'mapping_unreached'
   | 'package_missing'
   | 'preset_unsigned'
+  | 'price_unknown'
   | 'reply_undeliverable'
   | 'secret_file_missing'
   | 'time_zone_unknown'
@@ -24,6 +26,8 @@ export interface ConfigProblem {
   id?: string
   /** Line of the file, from 1; absent if there is no file yet. */
   line?: number
+  /** Column of the line, from 1. */
+  column?: number | undefined
   /** What is wrong and how to fix it; never a value that may be a secret. */
   problem: string
 }

@@ -1,4 +1,6 @@
-// The gateway's credential: values in the configuration take precedence over environment variables.
+// The gateway's credential, for which values in the configuration take precedence over environment variables, and the
+// tokens of clients.
+import { hash } from 'node:crypto'
 
 export interface AuthSettings {
   mode?: 'token' | 'password'
@@ -29,3 +31,10 @@ export const allCredentials = (auth: AuthSettings, env: NodeJS.ProcessEnv): stri
 
 /** Trims, because a header loses surrounding white space. A blank value counts as absent. */
 const firstNonBlank = (...values: (string | undefined)[]) => values.map((value) => value?.trim()).find(Boolean)
+
+/** `sha256:` and the digest of a token. A header loses surrounding white space, so a token is trimmed. */
+export const hashToken = (token: string): string => `sha256:${hash('sha256', token.trim(), 'hex')}`
+
+/** The digest of the token of a client; undefined if it has none. */
+export const clientHash = ({ token, tokenHash }: { token?: string; tokenHash?: string }): string | undefined =>
+  tokenHash ?? (token === undefined ? undefined : hashToken(token))

@@ -19,7 +19,7 @@ export function readGatewayAccess({ file, dir, value, layout, problems }: Config
   const unset = problems.filter(({ keys }) => keys[0] === 'gateway' && ['port', 'bind', 'auth'].includes(keys[1] ?? ''))
   const found: Finding[] = [...unset, ...files.problems, ...listProblems(AccessSchema, filled)]
   if (found.length === 0) return filled.gateway
-  const located = found.map(({ keys, problem }) => ({ path: dotted(keys), line: layout.lineOf(keys), problem }))
+  const located = found.map(({ keys, problem }) => Object.assign(layout.placeOf(keys), { path: dotted(keys), problem }))
   // Further problems of one key usually follow from the first.
   throw new ConfigError(
     file,

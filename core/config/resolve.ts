@@ -5,6 +5,7 @@ import { normalizeSections } from './channels/ids.ts'
 import { nameSections } from './channels/sections.ts'
 import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
+import type { Place } from './file/layout.ts'
 import type { ConfigDocument } from './file/read.ts'
 import { normalizeHooksPath } from './hooks-path.ts'
 import { suggest } from './nearest.ts'
@@ -13,7 +14,7 @@ import type { RuleFinding } from './rules/rule.ts'
 import { checkRules } from './rules/rules.ts'
 import { type Config, type ConfigurableExtensions, createConfigSchema } from './schema/schema.ts'
 import { type Finding, resolveSecretFiles } from './file/secrets.ts'
-import { isRecord, knownKeys, replaceValues, rootPosition } from './walk.ts'
+import { isRecord, isSecretAt, knownKeys, replaceValues, rootPosition } from './walk.ts'
 
 export interface ResolvedConfig {
   config: Config
@@ -23,12 +24,12 @@ export interface ResolvedConfig {
   /** The configuration directory. */
   dir: string
   warnings: ConfigProblem[]
-  /** Adds the line of each finding, and its path as the file has it. */
+  /** Adds the place of each finding, and its path as the file has it. */
   place(findings: readonly PlacedFinding[]): ConfigProblem[]
 }
 
-/** A finding whose line may be known already. */
-type PlacedFinding = Finding & { line?: number }
+/** A finding whose place may be known already. */
+type PlacedFinding = Finding & Partial<Place>
 
 /** Checks a document against the schemas of the loaded extensions. @throws {ConfigError} with all problems. */
 export function resolveConfig(written: ConfigDocument, extensions: ConfigurableExtensions): ResolvedConfig {
@@ -49,11 +50,11 @@ export function examineConfig(
   const files = resolveSecretFiles(document.value, schema, dir)
   const filled = fillDefaults(schema, files.value)
   const schemaProblems = listProblems(schema, filled).map((problem) => withSuggestion(problem, schema))
-  const config = fillDefaults(schema, without(filled, schemaProblems)) as Config
+  const config = fillDefaults(schema, withoutInvalid(filled, schemaProblems)) as Config
   const findings = checkRules({ config, extensions, env, dir })
   const valueProblems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...schemaProblems]
   const ofValidKeys = [...findings, ...readableSecretWarnings(document, config, schema)].filter(
-    (finding) => !valueProblems.some((one) => isSameKey(one, finding)),
+    (finding) => !valueProblems.some((one) => isSameKey(one, finding) || isMissing(one, finding)),
   )
   const problems = place([...firstOfEachKey(valueProblems), ...ofValidKeys.filter(({ warning }) => !warning)])
   const warnings = place(ofValidKeys.filter(({ warning }) => warning))
@@ -68,7 +69,9 @@ export function examineConfig(
   return { problems, resolved }
 }
 
-function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
+/** Adds the nearest known key to the problem of an unknown one, and to that of a secret that it may be in a file. */
+export function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
+  if (problem === 'must be a string' && isSecretAt(schema, keys)) return { keys, problem: `${problem} or { file }` }
   if (problem !== unknownKey) return { keys, problem }
   const names = knownKeys(schema, keys.slice(0, -1))
   const known = names.length > 0 ? `valid keys: ${names.join(', ')}` : 'no keys are allowed here'
@@ -81,7 +84,7 @@ function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding
 }
 
 /** Removes invalid values, so that the rules can check the rest in the same pass. Lists keep a hole in their place. */
-function without(value: unknown, findings: readonly Finding[]): unknown {
+export function withoutInvalid(value: unknown, findings: readonly Finding[]): unknown {
   const rest = structuredClone(value)
   for (const { keys } of findings) remove(rest, keys)
   return rest
@@ -98,14 +101,17 @@ function remove(root: unknown, keys: readonly string[]): void {
   else remove(root, keys.slice(0, -1))
 }
 
-const repeatedKeys = ({ layout }: ConfigDocument): (Finding & { line: number })[] =>
-  layout.repeated.map(({ keys, line }) => ({ keys, line, problem: 'appears twice; remove one of them' }))
+const repeatedKeys = ({ layout }: ConfigDocument): (Finding & Place)[] =>
+  layout.repeated.map((one) => ({ ...one, problem: 'appears twice; remove one of them' }))
 
 /** Further problems of the same key usually follow from the first. */
 const firstOfEachKey = <One extends Finding>(findings: readonly One[]): One[] =>
   findings.filter((one, index) => findings.findIndex((other) => isSameKey(one, other)) === index)
 
 const isSameKey = (one: Finding, other: Finding): boolean => dotted(one.keys) === dotted(other.keys)
+
+const isMissing = (one: Finding, { keys, missing = [] }: RuleFinding): boolean =>
+  missing.some((key) => dotted(one.keys) === dotted([...keys, key]))
 
 interface Placing {
   document: ConfigDocument
@@ -114,14 +120,14 @@ interface Placing {
 
 function placeInFile(findings: readonly PlacedFinding[], { document, asWritten }: Placing): ConfigProblem[] {
   const { layout, value } = document
-  return findings.map(({ line, problem, code, ...finding }) => {
+  return findings.map(({ line, column, problem, code, ...finding }) => {
     const keys = asWritten(finding.keys)
     const id = mappingIdOf(keys, value)
     return {
       path: dotted(keys),
       ...(id !== undefined && { id }),
       ...(code && { code }),
-      line: line ?? layout.lineOf(keys),
+      ...(line === undefined ? layout.placeOf(keys) : { line, column }),
       problem,
     }
   })

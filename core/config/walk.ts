@@ -61,6 +61,10 @@ export function knownKeys(schema: JsonSchema | undefined, keys: readonly string[
   return alternatives(node).flatMap(({ properties }) => (isRecord(properties) ? Object.keys(properties) : []))
 }
 
+/** Whether the schema marks the value at this position as a secret. */
+export const isSecretAt = (schema: JsonSchema | undefined, keys: readonly string[]): boolean =>
+  keys.reduce(positionInside, rootPosition(schema)).secret
+
 /** A schema and the schemas that it combines. */
 function alternatives(schema: JsonSchema | undefined): Node[] {
   if (!isRecord(schema)) return []

@@ -23,6 +23,7 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
     endpoint({
       method: 'GET',
       path: '/api/channels',
+      access: { needs: 'read', scope: 'gateway' },
       schema: {
         summary: 'Lists the configured accounts of channels with their states.',
         response: { 200: AccountList },
@@ -37,6 +38,7 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
     endpoint({
       method: 'POST',
       path: '/api/channels/:name/login',
+      access: { needs: 'admin', scope: 'gateway', action: 'channel.login', recordsAfter: true },
       schema: {
         summary: 'Starts a login, or joins the one under way, and returns what to show.',
         params: NameParams,
@@ -48,6 +50,7 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
     endpoint({
       method: 'GET',
       path: '/api/channels/:name/login',
+      access: { needs: 'admin', scope: 'gateway' },
       schema: {
         summary: 'Returns what to show of the login under way, or how it ended.',
         params: NameParams,
@@ -61,7 +64,23 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
     }),
     endpoint({
       method: 'POST',
+      path: '/api/channels/:name/login/answer',
+      access: { needs: 'admin', scope: 'gateway', action: 'channel.login_answer', recordsAfter: true },
+      schema: {
+        summary: 'Answers the question of the login under way, and returns what follows.',
+        params: NameParams,
+        body: AnswerBody,
+        response: { 200: LoginReply },
+      },
+      handle: async ({ params, body }) => ({
+        ok: true,
+        ...(await refuse(() => logins.answer(targetOf(params, body), body))),
+      }),
+    }),
+    endpoint({
+      method: 'POST',
       path: '/api/channels/:name/login/cancel',
+      access: { needs: 'admin', scope: 'gateway', action: 'channel.login_cancel', recordsAfter: true },
       schema: {
         summary: 'Ends the login that is under way, if there is one. Its codes are void.',
         params: NameParams,
@@ -76,6 +95,7 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
     endpoint({
       method: 'POST',
       path: '/api/channels/:name/logout',
+      access: { needs: 'admin', scope: 'gateway', action: 'channel.logout', recordsAfter: true },
       schema: {
         summary: 'Unlinks an account, and ends a login that is under way.',
         params: NameParams,
@@ -115,6 +135,12 @@ const AccountBody = Type.Object({
   account: Type.Optional(Type.String({ description: 'The account, if several are configured.' })),
 })
 
+const AnswerBody = Type.Object({
+  ...AccountBody.properties,
+  questionId: Type.String({ maxLength: 64, description: 'The `id` of the question.' }),
+  answer: Type.String({ minLength: 1, maxLength: 1000, description: 'The answer. It is neither stored nor logged.' }),
+})
+
 export const AccountHealth = Type.Object({
   accountId: Type.String(),
   state: Type.Enum([...linkStates]),
@@ -137,6 +163,17 @@ const LoginReply = Type.Object({
   account: Type.String(),
   status: Type.Enum(['waiting', 'linked', 'failed', 'not_linked']),
   qr: Type.Optional(Type.String({ description: 'The content of a QR code to scan. Anybody who has it can log in.' })),
-  code: Type.Optional(Type.String({ description: 'A code to type into the app.' })),
+  code: Type.Optional(Type.String({ description: 'A code to type into the app, or at `url`.' })),
+  url: Type.Optional(Type.String({ description: 'An address to open in a browser.' })),
+  question: Type.Optional(
+    Type.Object(
+      {
+        id: Type.String(),
+        text: Type.String(),
+        secret: Type.Boolean({ description: 'Whether the answer must not be shown.' }),
+      },
+      { description: 'A question to answer with `POST /api/channels/{name}/login/answer`.' },
+    ),
+  ),
   reason: Type.Optional(Type.String({ description: 'Why the account is not linked.' })),
 })

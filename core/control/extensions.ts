@@ -1,7 +1,7 @@
 // The endpoint that lists plugins and their extensions, channels, presets, tools and routes.
 import type { ConnectionState } from '../delivery/connections/link.ts'
 import type { RouteInfo } from '../http/route-list.ts'
-import type { Extensions } from '../loader/registry.ts'
+import { type Extensions, ownSource } from '../loader/registry.ts'
 import { type Health, supervisedStates } from '../reconnect.ts'
 import { toolsetStates, type ToolsetState } from '../tools/open-toolset.ts'
 import type { RegisteredTool } from '../tools/registry.ts'
@@ -9,6 +9,7 @@ import { Type } from '../typebox.ts'
 import { AccountHealth, viewAccount, viewHealth } from './channels.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { Time } from './lists.ts'
+import { readVersion } from '../version.ts'
 
 interface ExtensionsDeps {
   extensions: Extensions
@@ -33,6 +34,7 @@ export function extensionEndpoints({
     endpoint({
       method: 'GET',
       path: '/api/extensions',
+      access: { needs: 'read', scope: 'gateway' },
       schema: {
         summary: 'Lists plugins, channels with their connection state, presets, tools and routes.',
         response: { 200: ExtensionList },
@@ -56,13 +58,20 @@ export function extensionEndpoints({
 }
 
 /** Groups the extensions by the plugin that exports them. */
-function pluginsOf({ sources }: Extensions) {
+function pluginsOf({ sources, packages }: Extensions) {
   const bySource = Map.groupBy(sources, ([, source]) => source)
+  const own = { name: ownSource, version: readVersion() }
   return Array.from(bySource, ([source, entries]) => ({
     source,
+    ...describePackage(source === ownSource ? own : packages.get(source)),
     extensions: entries.map(([{ kind, name }]) => ({ kind, name })),
   }))
 }
+
+const describePackage = ({ name, version }: { name?: string; version?: string } = {}) => ({
+  ...(name !== undefined && { name }),
+  ...(version !== undefined && { version }),
+})
 
 const accountsOf = (name: string, states: readonly ConnectionState[]) =>
   states.filter(({ channel }) => channel === name).map(viewAccount)
@@ -85,7 +94,9 @@ const Names = (description: string) => Type.Array(Type.String(), { description }
 const ExtensionList = Type.Object({
   plugins: Type.Array(
     Type.Object({
-      source: Type.String(),
+      source: Type.String({ description: 'The entry of `plugins`, or `svc-gateway`.' }),
+      name: Type.Optional(Type.String({ description: 'The name of the package that the plugin belongs to.' })),
+      version: Type.Optional(Type.String({ description: 'The version of that package.' })),
       extensions: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() })),
     }),
   ),

@@ -1,4 +1,4 @@
-// The endpoint that lists the hooks, the use of their secrets, and the state of their transforms.
+// The endpoint that lists the hooks, with the use of their secrets and the state of their transforms.
 import { Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso, Time } from './lists.ts'
@@ -26,19 +26,18 @@ interface HooksDeps {
   config: { hooks: { path: string } }
 }
 
-export function hookEndpoints({ hooks, config }: HooksDeps): Endpoint[] {
-  return [
-    endpoint({
-      method: 'GET',
-      path: '/api/hooks',
-      schema: {
-        summary: 'Lists the hooks, their mappings, and when each secret was last used.',
-        response: { 200: HookList },
-      },
-      handle: async () => ({ items: (await hooks()).map((hook) => viewHook(hook, config.hooks.path)) }),
-    }),
-  ]
-}
+export const hookEndpoints = ({ hooks, config }: HooksDeps): Endpoint[] => [
+  endpoint({
+    method: 'GET',
+    path: '/api/hooks',
+    access: { needs: 'read', scope: 'gateway' },
+    schema: {
+      summary: 'Lists the hooks, their mappings, and when each secret was last used.',
+      response: { 200: HookList },
+    },
+    handle: async () => ({ items: (await hooks()).map((hook) => viewHook(hook, config.hooks.path)) }),
+  }),
+]
 
 const viewHook = ({ name, mappings }: Hook, path: string) => ({
   ...(name !== undefined && { name, path: `${path}/${name}` }),

@@ -1,4 +1,5 @@
 // Paging for the lists of the control API, newest first.
+import { GatewayError } from '../errors.ts'
 import type { Page, PageRequest } from '../store/store.ts'
 import { type Static, type TSchema, Type } from '../typebox.ts'
 
@@ -46,6 +47,14 @@ export function viewPage<Row, View>(
   view: (row: Row) => View,
 ): { items: View[]; next?: string } {
   return { items: items.map(view), ...(next !== undefined && { next: String(next) }) }
+}
+
+export function parseSince(since: string | undefined): number | undefined {
+  if (since === undefined) return undefined
+  const at = Date.parse(since)
+  if (Number.isNaN(at))
+    throw new GatewayError('invalid_request', 'since is not a time; use a format such as 2026-11-20T08:00:00Z.')
+  return at
 }
 
 /** The schema of a time: ISO 8601, UTC. */

@@ -1,15 +1,17 @@
 // Builds the OpenAPI 3.1 document from the schemas of the routes.
+import { type Access, neededRole } from '../http/access.ts'
 import { Failure } from '../http/failure.ts'
 import { STATUS_CODES } from '../http/node-http.ts'
-import type { RouteGroup, RouteInfo } from '../http/route-list.ts'
+import type { DocumentReader, RouteGroup, RouteInfo } from '../http/route-list.ts'
 
 type Node = Readonly<Record<string, unknown>>
 
-export function createOpenApi(routes: readonly RouteInfo[], version: string): Node {
+/** @param reader the request for the document: it describes only what its sender may use */
+export function createOpenApi(routes: readonly RouteInfo[], { version, reader }: DocumentOptions): Node {
   const paths: Record<string, Record<string, Node>> = {}
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, path) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, { path, reader }) }
   }
   return {
     openapi: '3.1.0',
@@ -25,13 +27,20 @@ export function createOpenApi(routes: readonly RouteInfo[], version: string): No
   }
 }
 
+interface DocumentOptions {
+  version: string
+  reader: DocumentReader
+}
+
 interface RouteGroupInfo {
   description: string
   /** The accepted credentials, any one of which is enough. Empty: no credential is needed. */
   security: readonly Node[]
+  /** True: each route needs a role. */
+  hasRoles?: boolean
 }
 
-const gatewayCredential = { security: [{ gateway: [] }] }
+const gatewayCredential = { security: [{ gateway: [] }], hasRoles: true }
 
 const routeGroups: Readonly<Record<RouteGroup, RouteGroupInfo>> = {
   hooks: { description: 'Webhooks of other services.', security: [{ hook: [] }, { hookHeader: [] }] },
@@ -42,6 +51,7 @@ const routeGroups: Readonly<Record<RouteGroup, RouteGroupInfo>> = {
   socket: { description: 'JSON-RPC 2.0 over a WebSocket. The first message contains the credential.', security: [] },
   health: { description: 'Health checks.', security: [] },
   docs: { description: 'This document as a web page.', security: [] },
+  page: { description: 'The control page.', security: [] },
 }
 
 const securitySchemes = {
@@ -52,13 +62,29 @@ const securitySchemes = {
     name: 'x-svc-token',
     description: 'The hook token, for senders that cannot set `Authorization`.',
   },
-  gateway: { type: 'http', scheme: 'bearer', description: "The gateway's own credential, `gateway.auth`." },
+  gateway: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      "The gateway's own credential, `gateway.auth`, or the token of a client, `gateway.auth.clients`. A route names the " +
+      'role that the client needs.',
+  },
 }
 
 /** The error statuses that a route shares with others, by its method and route group. */
 export function sharedStatuses({ method, routeGroup }: Pick<RouteInfo, 'method' | 'routeGroup'>): number[] {
   const guarded = routeGroup !== undefined && routeGroups[routeGroup].security.length > 0
-  return [400, 405, 408, 431, 503, ...(guarded ? [401, 429] : []), ...(method === 'POST' ? [413, 415] : [])]
+  const hasRoles = routeGroup !== undefined && routeGroups[routeGroup].hasRoles === true
+  return [
+    400,
+    405,
+    408,
+    431,
+    503,
+    ...(guarded ? [401, 429] : []),
+    ...(hasRoles ? [403] : []),
+    ...(method === 'POST' ? [413, 415] : []),
+  ]
 }
 
 const sharedHeaders: Readonly<Record<number, Node>> = {
@@ -75,6 +101,7 @@ function header(name: string, description: string): Node {
 const sharedDescriptions: Readonly<Record<number, string>> = {
   400: 'The request is not valid. The message says why.',
   401: 'The credential is missing or wrong.',
+  403: 'The role of the client does not allow it, or a web page of an origin that is not allowed sends it.',
   405: 'The path does not support the method.',
   408: 'The request did not arrive in time.',
   413: 'The body is too large.',
@@ -100,8 +127,11 @@ function sharedResponses(): Node {
 
 const json = (schema: unknown): Node => ({ 'application/json': { schema } })
 
-function operationOf({ method, routeGroup, schema }: RouteInfo, path: string): Node {
-  const body: unknown = schema.body ?? schema.readsBody?.()
+function operationOf(
+  { method, routeGroup, access, schema }: RouteInfo,
+  { path, reader }: { path: string; reader: DocumentReader },
+): Node {
+  const body: unknown = schema.readsBody?.(reader) ?? schema.body
   const parameters = [
     ...parametersOf('path', schema.params),
     ...parametersOf('query', schema.querystring),
@@ -110,13 +140,27 @@ function operationOf({ method, routeGroup, schema }: RouteInfo, path: string): N
   return {
     operationId: [method.toLowerCase(), ...path.split(/\W+/).filter(Boolean)].join('_'),
     summary: schema.summary,
+    ...(access && { description: describeAccess(access) }),
     tags: [routeGroup],
-    security: schema.signed ? [] : routeGroup && routeGroups[routeGroup].security,
+    security: schema.signed
+      ? []
+      : access
+        ? [{ gateway: [neededRole[access.needs]] }]
+        : routeGroup && routeGroups[routeGroup].security,
     ...(parameters.length > 0 && { parameters }),
     ...((body !== undefined || schema.readsForms) && { requestBody: { content: contentOf(body, schema) } }),
     responses: responsesOf({ method, routeGroup, schema }),
   }
 }
+
+const scopes: Record<Access['scope'], string> = {
+  agents: 'A client that is limited to agents sees only what belongs to them.',
+  gateway: 'A client that is limited to agents may not use it.',
+  public: '',
+}
+
+const describeAccess = ({ needs, scope }: Access): string =>
+  `Needs the role ${neededRole[needs]}. ${scopes[scope]}`.trim()
 
 const contentOf = (body: unknown, { readsForms }: RouteInfo['schema']): Node => ({
   ...json(body ?? {}),

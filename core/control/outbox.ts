@@ -1,14 +1,16 @@
 // The endpoints that list deliveries and retry one.
 import { channelName, type NamedChannels } from '../config/channels/names.ts'
 import { GatewayError } from '../errors.ts'
+import { reaches } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
 import type { Store, StoredDelivery } from '../store/store.ts'
 import { Type } from '../typebox.ts'
+import { content } from './content.ts'
 import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
 
 interface OutboxDeps {
-  store: Pick<Store, 'listDeliveries' | 'getDelivery' | 'retryDelivery'>
+  store: Pick<Store, 'listDeliveries' | 'getDelivery' | 'retryDelivery' | 'getRun'>
   extensions: { channels: NamedChannels }
   /** Notifies the outbox that there may be a delivery to send. */
   notify: () => void
@@ -19,24 +21,47 @@ export function outboxEndpoints({ store, extensions, notify }: OutboxDeps): Endp
     endpoint({
       method: 'GET',
       path: '/api/outbox',
+      access: { needs: 'read', scope: 'agents' },
       schema: { summary: 'Lists deliveries.', querystring: OutboxQuery, response: { 200: pageOf(Delivery) } },
-      handle: async ({ query }) => {
+      handle: async ({ query, principal }) => {
         const channel = query.channel === undefined ? undefined : channelName(extensions.channels, query.channel)
-        return viewPage(await store.listDeliveries({ ...query, channel }, pageRequest(query)), viewDelivery)
+        return viewPage(
+          await store.listDeliveries({ status: query.status, channel, agents: principal.agents }, pageRequest(query)),
+          viewDelivery,
+        )
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/api/outbox/:id',
+      access: { needs: 'read', scope: 'agents' },
+      schema: {
+        summary: 'Returns a delivery.',
+        params: IdParams,
+        response: { 200: Delivery, ...failures(404) },
+      },
+      handle: async ({ params: { id }, principal }) => {
+        const delivery = found(await store.getDelivery(id), 'delivery_not_found')
+        if (!reaches(principal, (await store.getRun(delivery.runId))?.agentId))
+          throw new GatewayError('delivery_not_found')
+        return viewDelivery(delivery)
       },
     }),
     endpoint({
       method: 'POST',
       path: '/api/outbox/:id/retry',
+      access: { needs: 'operate', scope: 'agents', action: 'delivery.retry' },
       schema: {
         summary: 'Retries a delivery whose status is `failed` or `unknown`.',
         params: IdParams,
         response: { 200: Retried, ...failures(404, 409) },
       },
-      handle: async ({ params: { id } }) => {
+      handle: async ({ params: { id }, principal, change }) => {
         const delivery = found(await store.getDelivery(id), 'delivery_not_found')
+        const agentId = (await store.getRun(delivery.runId))?.agentId
+        if (!reaches(principal, agentId)) throw new GatewayError('delivery_not_found')
         if (!delivery.to) throw new GatewayError('conflict', 'The delivery has no recipient, so it cannot be sent.')
-        if (!(await store.retryDelivery(id, Date.now())))
+        if (!(await store.retryDelivery(id, Date.now(), change(id, agentId))))
           throw new GatewayError(
             'conflict',
             `Only a failed or unknown delivery can be retried; the status of this one is ${delivery.status}.`,
@@ -86,18 +111,19 @@ const OutboxQuery = Type.Object({ ...pageQuery, status: Type.Optional(Status), c
 
 const Retried = Type.Object({ ok: Type.Literal(true), deliveryId: Type.String() })
 
-const Delivery = Type.Object({
+/** The schema of a delivery. */
+export const Delivery = Type.Object({
   id: Type.String(),
   runId: Type.String(),
   channel: Type.String(),
   accountId: Type.String(),
   to: Type.String(),
   threadId: Type.Optional(Type.String()),
-  text: Type.String(),
+  text: Type.Optional(Type.String(content)),
   file: Type.Optional(
     Type.Object(
       { name: Type.String(), type: Type.String({ description: 'Media type.' }) },
-      { description: 'The file that is sent with the text.' },
+      { description: 'The file that is sent with the text.', ...content },
     ),
   ),
   status: Status,

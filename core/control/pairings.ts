@@ -9,6 +9,7 @@ import type { AccountRef } from '../store/store.ts'
 import { notBlank, Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { Done, iso, Time } from './lists.ts'
+import { content } from './content.ts'
 
 interface PairingsDeps {
   config: Pick<Config, 'channels'>
@@ -22,6 +23,7 @@ export function pairingEndpoints({ config, extensions, pairing }: PairingsDeps):
     endpoint({
       method: 'GET',
       path: '/api/pairings',
+      access: { needs: 'read', scope: 'gateway' },
       schema: {
         summary: 'Lists the senders that wait for approval, and those that have it.',
         response: { 200: Type.Object({ items: Type.Array(PairingItem) }) },
@@ -31,29 +33,31 @@ export function pairingEndpoints({ config, extensions, pairing }: PairingsDeps):
     endpoint({
       method: 'POST',
       path: '/api/pairings/:code/approve',
+      access: { needs: 'operate', scope: 'gateway', action: 'pairing.approve' },
       hasSecretPath: true,
       schema: {
         summary: 'Approves the sender that was given this code.',
         params: Type.Object({ code: Type.String({ description: 'Upper and lower case are the same.' }) }),
         response: { 200: Approved, ...failures(404) },
       },
-      handle: async ({ params }) => {
-        const { at: _at, ...approved } = await pairing.approve(accounts, params.code)
+      handle: async ({ params, change }) => {
+        const { at: _at, ...approved } = await pairing.approve(accounts, params.code, change)
         return { ok: true, ...approved }
       },
     }),
     endpoint({
       method: 'POST',
       path: '/api/pairings/revoke',
+      access: { needs: 'operate', scope: 'gateway', action: 'pairing.revoke' },
       schema: {
-        summary: 'Withdraws the approval of a sender.',
+        summary: 'Withdraws the approval of a sender, or denies it to one that waits.',
         body: Revocation,
         response: { 200: Done, ...failures(400, 404) },
       },
-      handle: async ({ body: { channel, accountId = 'default', sender } }) => {
+      handle: async ({ body: { channel, accountId = 'default', sender }, change }) => {
         const name = channelName(extensions.channels, channel)
         const id = normalizeId(extensions.channels.get(name), sender)
-        await pairing.revoke({ channel: name, accountId }, id)
+        await pairing.revoke({ channel: name, accountId }, id, change)
         return { ok: true }
       },
     }),
@@ -81,7 +85,9 @@ const sender = {
 const PairingItem = Type.Object({
   status: Type.Enum(['pending', 'approved']),
   ...sender,
-  code: Type.Optional(Type.String({ description: 'The code that the sender was given, while it is valid.' })),
+  code: Type.Optional(
+    Type.String({ description: 'The code that the sender was given, while it is valid.', ...content }),
+  ),
   at: Time('When the code was sent, or approved.'),
   expiresAt: Type.Optional(Time('How long the code is valid.')),
 })

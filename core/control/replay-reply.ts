@@ -5,7 +5,10 @@ import { type Static, Type } from '../typebox.ts'
 /** How the sender of a request was authenticated. */
 export const Authentication = Type.Object(
   {
-    scheme: Type.String({ description: '`hook-token`, or the scheme of the `auth` of its mapping.' }),
+    scheme: Type.String({
+      description:
+        '`hook-token`, the scheme of the `auth` of its mapping, or `none`: the sender was not authenticated.',
+    }),
     secret: Type.Optional(
       Type.Integer({
         minimum: 0,

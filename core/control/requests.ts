@@ -1,60 +1,79 @@
 // The endpoints that list, show and replay webhook requests.
-import { viewRun } from '../runs/run-view.ts'
 import { GatewayError } from '../errors.ts'
+import { type Principal, reaches, requireAgent, requireContent } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
 import { runStatuses } from '../store/run-spec.ts'
-import { readText } from '../store/store.ts'
-import type { RequestSummary, Store, StoredRequest, StoredRun } from '../store/store.ts'
+import type { AuditLog } from '../store/audit-log.ts'
+import { agentOfKey, readText } from '../store/store.ts'
+import type { AuditedChange, RequestSummary, Store, StoredRequest, StoredRun } from '../store/store.ts'
 import { Type } from '../typebox.ts'
+import { content } from './content.ts'
 import { type Endpoint, endpoint, found } from './endpoint.ts'
-import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
+import { IdParams, iso, pageOf, pageQuery, pageRequest, parseSince, Time, viewPage } from './lists.ts'
 import { Authentication, ReplayReply, SkippedBy } from './replay-reply.ts'
-import { Run } from './runs.ts'
+import { Run, viewRun } from './run-view.ts'
 
 /** Handles a stored request again. */
 export type Replay = (
   stored: StoredRequest,
-  request: { client: string; body?: unknown; mapping?: string | undefined; dryRun?: boolean | undefined },
+  request: {
+    client: string
+    body?: unknown
+    mapping?: string | undefined
+    dryRun?: boolean | undefined
+    /** Throws if the caller may not start work of this agent. */
+    checkAgent(agentId: string): void
+    audit: AuditedChange
+  },
 ) => Promise<object>
 
 interface RequestsDeps {
   store: Pick<Store, 'listRequests' | 'getRequest' | 'getRun' | 'listRenderedEvents' | 'listRunDeliveries'>
   /** Undefined while the hooks are disabled. */
   replay: Replay | undefined
+  /** Undefined while the hooks are disabled. Returns undefined for a request whose body is not stored. */
+  compareMappings: ((request: StoredRequest) => readonly object[] | undefined) | undefined
+  audit: Pick<AuditLog, 'done'>
 }
 
-export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
-  const findRequest = async (id: string) => found(await store.getRequest(id), 'request_not_found')
+export function requestEndpoints({ store, replay, compareMappings, audit }: RequestsDeps): Endpoint[] {
+  const findRequest = async (id: string, principal: Principal) => {
+    const request = found(await store.getRequest(id), 'request_not_found')
+    if (!reachesSome(principal, request)) throw new GatewayError('request_not_found')
+    return request
+  }
 
   return [
     endpoint({
       method: 'GET',
       path: '/api/requests',
+      access: { needs: 'read', scope: 'agents' },
       schema: {
         summary: 'Lists webhook requests.',
         querystring: RequestsQuery,
         response: { 200: pageOf(Summary) },
       },
-      handle: async ({ query }) => {
+      handle: async ({ query, principal }) => {
         const { hook, status, runStatus, since, q } = query
-        return viewPage(
-          await store.listRequests({ hook, status, runStatus, since: parseSince(since), text: q }, pageRequest(query)),
-          viewRequest,
-        )
+        // The answer would tell what a body contains.
+        if (q !== undefined) requireContent(principal, 'searching bodies')
+        const filter = { hook, status, runStatus, since: parseSince(since), text: q, agents: principal.agents }
+        return viewPage(await store.listRequests(filter, pageRequest(query)), viewRequest)
       },
     }),
     endpoint({
       method: 'GET',
       path: '/api/requests/:id',
+      access: { needs: 'read', scope: 'agents' },
       schema: {
         summary: 'Returns a webhook request, its runs and its events.',
         params: IdParams,
         response: { 200: WebhookRequest, ...failures(404) },
       },
-      handle: async ({ params }) => {
-        const request = await findRequest(params.id)
+      handle: async ({ params, principal }) => {
+        const request = await findRequest(params.id, principal)
         const { headers, query, body, result } = request
-        const runs = await getRuns(request)
+        const runs = (await getRuns(request)).filter(({ agentId }) => reaches(principal, agentId))
         const wakes = result.eventIds ? await getWakes(request, result.eventIds) : []
         const work = runs.map(({ id, agentId, sessionKey, spec }) => ({
           action: 'agent',
@@ -68,7 +87,9 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
           headers,
           query,
           body,
-          actions: [...wakes, ...work],
+          // Other mappings may belong to other agents.
+          ...(!principal.agents && { mappings: compareMappings?.(request) }),
+          actions: [...wakes.filter((wake) => reachesWake(principal, request, wake)), ...work],
           runs: await Promise.all(runs.map(view)),
         }
       },
@@ -76,20 +97,28 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
     endpoint({
       method: 'POST',
       path: '/api/requests/:id/replay',
+      access: { needs: 'operate', scope: 'agents', action: 'request.replay' },
       schema: {
         summary: 'Replays a webhook request as a new request.',
         params: IdParams,
         body: ReplayBody,
         response: { 200: ReplayReply, ...failures(404, 409) },
       },
-      handle: async ({ params, body, client }) => {
-        const request = await findRequest(params.id)
+      handle: async ({ params, body, principal, source, change }) => {
+        const request = await findRequest(params.id, principal)
+        if (body.dryRun) requireContent(principal, 'a dry run')
         if (!replay)
           throw new GatewayError(
             'conflict',
             'The hooks are disabled, so requests cannot be replayed; set hooks.enabled to enable them.',
           )
-        return await replay(request, { client, ...body })
+        const checkAgent = (agentId: string): void => requireAgent(principal, agentId)
+        const replayed = change(request.id, request.result.agents?.[0])
+        const { address: client = '' } = source
+        const reply = await replay(request, { client, ...body, checkAgent, audit: replayed })
+        // A request that starts nothing changes nothing else that would record it.
+        if ('skipped' in reply) await audit.done(source, replayed)
+        return reply
       },
     }),
   ]
@@ -110,22 +139,34 @@ export function requestEndpoints({ store, replay }: RequestsDeps): Endpoint[] {
   }
 
   async function view(run: StoredRun) {
-    return viewRun(run, await store.listRunDeliveries(run.id))
+    return viewRun(run, await store.listRunDeliveries([run.id]))
   }
 }
 
-function parseSince(since: string | undefined): number | undefined {
-  if (since === undefined) return undefined
-  const at = Date.parse(since)
-  if (Number.isNaN(at))
-    throw new GatewayError('invalid_request', 'since is not a time; use a format such as 2026-11-20T08:00:00Z.')
-  return at
+/** A request belongs to the agents for which it started something. Others see no request that started nothing. */
+export const reachesSome = (
+  principal: Pick<Principal, 'agents'>,
+  { result }: Pick<RequestSummary, 'result'>,
+): boolean => !principal.agents || (result.agents ?? []).some((agentId) => reaches(principal, agentId))
+
+/** An event whose session is not known any more is shown if all work of the request is for agents of the client. */
+function reachesWake(
+  principal: Principal,
+  { result }: StoredRequest,
+  { sessionKey }: { sessionKey?: string | undefined },
+) {
+  const agentId = sessionKey === undefined ? undefined : agentOfKey(sessionKey)
+  return agentId === undefined
+    ? (result.agents ?? []).every((id) => reaches(principal, id))
+    : reaches(principal, agentId)
 }
 
 export function viewRequest({ id, at, hook, status, client, result }: Omit<RequestSummary, 'seq'>) {
+  const { agents: _agents, isUnauthenticated, ...shown } = result
   // The scheme is stored only when it is not the hook token.
-  const authentication = result.authentication ?? (result.replayOf === undefined ? { scheme: 'hook-token' } : undefined)
-  return { id, at: iso(at), hook, status, client, ...result, ...(authentication && { authentication }) }
+  const byToken = isUnauthenticated || result.replayOf !== undefined ? undefined : { scheme: 'hook-token' }
+  const authentication = isUnauthenticated ? { scheme: 'none' } : (result.authentication ?? byToken)
+  return { id, at: iso(at), hook, status, client, ...shown, ...(authentication && { authentication }) }
 }
 
 const Status = Type.Enum(['accepted', 'skipped', 'rejected', 'failed', 'duplicate'])
@@ -171,24 +212,55 @@ const summary = {
     }),
   ),
   skippedBy: Type.Optional(SkippedBy),
+  count: Type.Optional(
+    Type.Integer({
+      description:
+        'The record stands for so many requests, of which it describes the last one. The requests of a hook that are ' +
+        'not authenticated are counted after the fifth in a minute.',
+    }),
+  ),
   replayOf: Type.Optional(Type.String({ description: 'The request that this one replays.' })),
   authentication: Type.Optional(Authentication),
 }
 
-const Summary = Type.Object(summary)
+/** The schema of a request in a list. */
+export const Summary = Type.Object(summary)
 
 const WebhookRequest = Type.Object({
   ...summary,
-  headers: Type.Record(Type.String(), Type.String(), {
-    description: 'The headers without credentials and signatures.',
-  }),
-  query: Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), {
-    description: 'The query parameters without secrets.',
-  }),
-  body: Type.Union([Type.String(), Type.Null()], {
-    description:
-      'The received body, without the tokens of a verification request. Null when none was read or none is stored.',
-  }),
+  headers: Type.Optional(
+    Type.Record(Type.String(), Type.String(), {
+      description: 'The headers without credentials and signatures.',
+      ...content,
+    }),
+  ),
+  query: Type.Optional(
+    Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), {
+      description: 'The query parameters without secrets.',
+      ...content,
+    }),
+  ),
+  body: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description:
+        'The received body, without the tokens of a verification request. Null when none was read or none is stored.',
+      ...content,
+    }),
+  ),
+  mappings: Type.Optional(
+    Type.Array(
+      Type.Object({
+        id: Type.String({ description: 'The id of the mapping, or the name of the preset.' }),
+        isUsed: Type.Boolean({ description: 'Whether it would handle the request now.' }),
+        unmet: Type.Array(Type.String(), { description: 'The keys of its `match` that do not hold.' }),
+      }),
+      {
+        description:
+          'The current mappings of the hook, in the order in which they are tried. Absent: the body is not stored, or the client is limited to agents.',
+        ...content,
+      },
+    ),
+  ),
   actions: Type.Array(
     Type.Object({
       action: Type.Enum(['wake', 'agent']),
@@ -201,6 +273,7 @@ const WebhookRequest = Type.Object({
           description:
             'What the agent reads, before it is wrapped as external content: the message of a run, or the text of an ' +
             'event. Absent: it is not stored any more.',
+          ...content,
         }),
       ),
     }),

@@ -1,61 +1,70 @@
 // Registers the control routes for operators: /runs, /api, /openapi.json, /metrics and the page /docs.
-import type { FastifyInstance, FastifyReply, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
+import { type Access, guardRoutes, type RouteGuard } from '../http/access.ts'
 import { setRouteGroup, type RouteInfo } from '../http/route-list.ts'
 import { Type } from '../typebox.ts'
 import { pageHeaders, readPageFile } from './docs-page.ts'
+import type { CallEndpoint } from './call-endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
 import { count } from './metrics/counters.ts'
 import type { Meters } from './metrics/meters.ts'
 import { type Metrics, metricsType } from './metrics/metrics.ts'
-import { readVersion } from './version.ts'
+import { readVersion } from '../version.ts'
 
 export interface ControlRoutesDeps {
-  auth: onRequestHookHandler
+  guard: RouteGuard
   endpoints: readonly Endpoint[]
+  call: CallEndpoint
   routes: () => readonly RouteInfo[]
   meters: Meters
   metrics: Metrics
 }
 
+const metricsAccess: Access = { needs: 'read', scope: 'gateway' }
+const documentAccess: Access = { needs: 'read', scope: 'public' }
+
 const maxBodyBytes = 2 * 1024 * 1024
 
 export function registerControl(
   app: FastifyInstance,
-  { auth, endpoints, routes, meters, metrics }: ControlRoutesDeps,
+  { guard, endpoints, call, routes, meters, metrics }: ControlRoutesDeps,
 ): void {
   countRequests(app, meters)
   registerDocs(app)
   void app.register(async (routeGroup) => {
     setRouteGroup(routeGroup, 'control')
-    routeGroup.addHook('onRequest', auth)
+    // Responses are private, also those that refuse a request: caches must not store them.
     routeGroup.addHook('onRequest', (_request, reply, done) => {
-      reply.headers(privateHeaders)
+      reply.header('cache-control', 'no-store')
       done()
     })
+    guardRoutes(routeGroup, guard)
     routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
-    for (const { method, path, schema, hasSecretPath = false, handle } of endpoints) {
+    for (const endpoint of endpoints) {
+      const { method, path, access, schema, hasSecretPath = false, headersOf } = endpoint
       routeGroup.route({
         method,
         url: path,
         schema,
-        config: { hasSecretPath },
-        handler: ({ params, query, body, client }) => handle({ params, query, body, client: client.address }),
+        config: { access, hasSecretPath },
+        handler: async ({ params, query, body, headers, principal, client }, reply) => {
+          const caller = { principal, via: 'http', address: client.address } as const
+          const result = await call(endpoint, { params, query, body, headers }, caller)
+          if (headersOf) reply.headers(headersOf(result))
+          return result
+        },
       })
     }
     registerDocument(routeGroup, routes)
-    routeGroup.get('/metrics', { schema: schemas.metrics }, async (_request, reply) =>
-      reply.type(metricsType).send(await metrics.read()),
+    routeGroup.get(
+      '/metrics',
+      { schema: schemas.metrics, config: { access: metricsAccess } },
+      async (_request, reply) => reply.type(metricsType).send(await metrics.read()),
     )
     routeGroup.addHook('onClose', async () => metrics.close())
   })
-}
-
-/** Responses are private: caches must not store them and pages must not embed them. */
-const privateHeaders = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
 /** Counts every response of every route group. */
@@ -71,10 +80,15 @@ function countRequests(app: FastifyInstance, { httpRequests }: Meters): void {
 
 /** Builds the document for each request, because an edited transform may change its payload schema. */
 function registerDocument(routeGroup: FastifyInstance, routes: ControlRoutesDeps['routes']): void {
-  routeGroup.get('/openapi.json', { schema: schemas.document }, async (_request, reply) => {
-    const { createOpenApi } = await import('./openapi.ts')
-    return reply.type('application/json; charset=utf-8').send(JSON.stringify(createOpenApi(routes(), readVersion())))
-  })
+  routeGroup.get(
+    '/openapi.json',
+    { schema: schemas.document, config: { access: documentAccess } },
+    async (reader, reply) => {
+      const { createOpenApi } = await import('./openapi.ts')
+      const document = createOpenApi(routes(), { version: readVersion(), reader })
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify(document))
+    },
+  )
 }
 
 /** The page is public, because a browser cannot send a credential with a URL. The document that it shows is not. */

@@ -1,9 +1,13 @@
 // The endpoints that list sessions and show one with its events and its transcript.
+import { GatewayError } from '../errors.ts'
+import { type Principal, reaches } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
 import { viewTranscript } from '../sessions/transcript.ts'
 import type { SessionPosition, Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
 import { locateSession, type SessionOwners } from '../tools/session.ts'
 import { Type } from '../typebox.ts'
+import { content } from './content.ts'
+import { type CursorSeal, sealedPrefix } from './cursor.ts'
 import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from './lists.ts'
 
@@ -13,6 +17,7 @@ interface SessionsDeps {
     'listSessions' | 'getSession' | 'getLastRoute' | 'listWaitingEvents' | 'countWaitingEvents' | 'listTranscript'
   >
   agents: SessionOwners
+  cursors: CursorSeal
 }
 
 /** The default number of transcript lines in a response. */
@@ -20,38 +25,48 @@ const defaultLines = 200
 /** The limits for the waiting events in a response. */
 const eventLimits = { count: 200, characters: 256 * 1024 }
 
-export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
+export function sessionEndpoints({ store, agents, cursors }: SessionsDeps): Endpoint[] {
+  /** A page may end at a session of an agent that the client may not know. */
+  const format = (position: SessionPosition, { agents: limits }: Principal): string =>
+    limits ? cursors.seal(formatCursor(position)) : formatCursor(position)
+  const parse = (cursor: string | undefined, { agents: limits }: Principal): SessionPosition | undefined =>
+    parseCursor(limits && cursor !== undefined ? cursors.open(cursor) : cursor)
+
   return [
     endpoint({
       method: 'GET',
       path: '/api/sessions',
+      access: { needs: 'read', scope: 'agents' },
       schema: {
         summary: 'Lists sessions, the most recently used first.',
         querystring: SessionsQuery,
         response: { 200: pageOf(Session) },
       },
-      handle: async ({ query }) => {
+      handle: async ({ query, principal }) => {
         const filter = {
           agentId: query.agentId,
+          agents: principal.agents,
           defaultAgentId: agents.default.id,
-          after: parseCursor(query.cursor),
+          after: parse(query.cursor, principal),
           limit: limitOf(query),
         }
         const { items, next } = await store.listSessions(filter)
-        return { items: items.map(viewSession), ...(next && { next: formatCursor(next) }) }
+        return { items: items.map(viewSession), ...(next && { next: format(next, principal) }) }
       },
     }),
     endpoint({
       method: 'GET',
       path: '/api/sessions/:key',
+      access: { needs: 'read', scope: 'agents' },
       schema: {
         summary: 'Returns a session with its waiting events and its transcript.',
         params: KeyParams,
         querystring: Type.Object(pageQueryOf(defaultLines)),
         response: { 200: WholeSession, ...failures(404) },
       },
-      handle: async ({ params, query }) => {
+      handle: async ({ params, query, principal }) => {
         const { agentId, sessionKey: key } = locateSession(agents, params.key)
+        if (!reaches(principal, agentId)) throw new GatewayError('session_not_found')
         const [stored, events, waitingEvents, route, { items, next }] = await Promise.all([
           store.getSession(key),
           store.listWaitingEvents(key, eventLimits),
@@ -61,6 +76,7 @@ export function sessionEndpoints({ store, agents }: SessionsDeps): Endpoint[] {
         ])
         // Events may wait in a session that has no row yet.
         const session = found(stored ?? sessionOfEvent(events, { key, agentId }), 'session_not_found')
+        if (!reaches(principal, session.agentId)) throw new GatewayError('session_not_found')
         return {
           ...viewSession(session),
           ...(route && { lastRoute: viewRoute(route) }),
@@ -99,7 +115,10 @@ const viewRoute = ({ channel, to, accountId, threadId, at }: StoredRoute) => ({
 const SessionsQuery = Type.Object({
   ...pageQuery,
   cursor: Type.Optional(
-    Type.String({ pattern: String.raw`^\d{1,16}\.\d{1,16}\.`, description: 'The `next` of the previous page.' }),
+    Type.String({
+      pattern: String.raw`^(\d{1,16}\.\d{1,16}\.|${sealedPrefix})`,
+      description: 'The `next` of the previous page.',
+    }),
   ),
   agentId: Type.Optional(Type.String()),
 })
@@ -129,15 +148,26 @@ const WholeSession = Type.Object({
   ...session,
   lastRoute: Type.Optional(Route),
   events: Type.Array(
-    Type.Object({ id: Type.String(), text: Type.String(), mode: Type.Enum(['now', 'next-heartbeat']), at: Time() }),
+    Type.Object({
+      id: Type.String(),
+      text: Type.Optional(Type.String(content)),
+      mode: Type.Enum(['now', 'next-heartbeat']),
+      at: Time(),
+    }),
     {
       description: `Events that no turn has rendered yet: the oldest ${eventLimits.count}, or fewer if they are long.`,
     },
   ),
   waitingEvents: Type.Integer({ description: 'The number of all waiting events.' }),
-  transcript: Type.Array(Type.Object({ role: Type.String(), text: Type.String(), at: Time(), runId: Type.String() }), {
-    description: 'The newest lines of the transcript, oldest first.',
-  }),
+  transcript: Type.Array(
+    Type.Object({
+      role: Type.String(),
+      text: Type.Optional(Type.String(content)),
+      at: Time(),
+      runId: Type.String(),
+    }),
+    { description: 'The newest lines of the transcript, oldest first.' },
+  ),
   next: Type.Optional(
     Type.String({
       description: 'The `cursor` for the previous lines; absent at the start of the transcript.',

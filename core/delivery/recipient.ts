@@ -2,20 +2,12 @@
 import type { Config } from '../config/schema/schema.ts'
 import { channelName } from '../config/channels/names.ts'
 import { findRecipientProblem } from '../config/rules/recipients.ts'
-import type { Channel, Json } from '../plugin/plugin.ts'
+import type { Channel } from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
-import type { Store } from '../store/store.ts'
+import type { NewRoute, Store } from '../store/store.ts'
 import type { KnownRoute, ReplyRoutes } from './reply-routes.ts'
 
-export interface Address {
-  channel: string
-  accountId: string
-  to: string
-  threadId: string | null
-  route: Json
-}
-
-export type Resolution = { address: Address } | { channel: string; to: string; reason: string }
+export type Resolution = { address: NewRoute } | { channel: string; to: string; reason: string }
 
 export interface Recipients {
   /** The name of a channel, of which an alias may be given. */

@@ -9,15 +9,15 @@ import {
   type Workspace,
 } from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
-import type { AcceptCommand, AcceptResult, DeliveryFile, Store } from '../store/store.ts'
+import type { AcceptCommand, AcceptResult, DeliveryFile, NewRoute, Store } from '../store/store.ts'
 import { mediaTypeOf } from './outbox/media-type.ts'
-import type { Address, Recipients } from './recipient.ts'
+import type { Recipients } from './recipient.ts'
 
 export interface ToolDelivery {
   /** Resolves when the message is stored. Throws `InputError` if it cannot be sent. */
   send(request: DeliveryRequest, sender: Sender & { workspace: Workspace }): Promise<DeliveryReceipt>
   /** Resolves where a request of this sender would go now. Throws `InputError` if it has no recipient. */
-  resolve(target: DeliveryTarget, sender: Sender): Promise<Address>
+  resolve(target: DeliveryTarget, sender: Sender): Promise<NewRoute>
   /** Whether a message would go to the recipient of the run's reply. */
   isReplyRoute(target: DeliveryTarget, sender: Sender, run: ReplyRun): Promise<boolean>
 }
@@ -133,5 +133,5 @@ async function checkFile(path: string, { workspace, channel, limits }: Attachabl
 }
 
 /** Ignores the thread, because the same people read all threads of a recipient. */
-const isSameRecipient = (one: Omit<Address, 'route'>, other: Address): boolean =>
+const isSameRecipient = (one: Omit<NewRoute, 'route'>, other: NewRoute): boolean =>
   one.channel === other.channel && one.accountId === other.accountId && one.to === other.to

@@ -8,7 +8,8 @@ import type { Recipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
 import { agentSessionKey, chosenSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
-import type { AcceptCommand, NewEvent, NewRequest, NewRun } from '../store/store.ts'
+import type { AcceptCommand, AuditedChange, NewEvent, NewRequest, NewRun } from '../store/store.ts'
+import { locateSession, type SessionOwners } from '../tools/session.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { AgentReply, WakeBody, WakeReply } from './schemas.ts'
 import type { RequestLog } from './request-log.ts'
@@ -22,14 +23,16 @@ export interface IncomingRequest extends Omit<NewRequest, 'id' | 'body'> {
   idempotency?: { scope: string; key: string; bodyHash: string; latestOnly?: boolean } | undefined
   /** Its span. */
   trace?: TraceContext | undefined
+  /** Who replays it, for the audit log. */
+  audit?: AuditedChange | undefined
 }
 
 /** The row of a request. */
 export function requestOf(
-  { rawBody, keepBody, idempotency: _idempotency, trace: _trace, ...request }: IncomingRequest,
+  { hook, client, headers, query, rawBody, keepBody, replayOf, authentication }: IncomingRequest,
   id: string,
 ): NewRequest {
-  return { id, ...request, body: keepBody ? rawBody : null }
+  return { id, hook, client, headers, query, body: keepBody ? rawBody : null, replayOf, authentication }
 }
 
 export interface Dispatched<Reply> {
@@ -191,14 +194,18 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
     { work, reply }: Plan<Reply>,
   ): Promise<Dispatched<Reply>> => {
     const at = Date.now()
-    const request = requestOf(incoming, createId())
+    const request = { ...requestOf(incoming, createId()), agents: agentsOf(work, deps.agents) }
     const idempotency = incoming.idempotency && {
       ...incoming.idempotency,
       expiresAt: at + (incoming.idempotency.latestOnly ? retryMs : idempotencyMs),
       reply: JSON.stringify(reply),
     }
-    const { events, runs: started } = work
-    const result = await runs.accept({ at, request, idempotency, events, runs: started }, incoming.trace)
+    const { events, runs: planned } = work
+    const started = planned?.map((run) => Object.assign({}, run, { spec: { ...run.spec, requestId: request.id } }))
+    const result = await runs.accept(
+      { at, request, idempotency, events, runs: started, audit: incoming.audit },
+      incoming.trace,
+    )
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
     if (result.outcome === 'accepted') return { reply, replayed: false, requestId: request.id }
     requestLog.record({ ...request, status: 'duplicate' })
@@ -207,6 +214,14 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
   return { ...createPlanner(deps), accept }
 }
+
+/** The agents for which the work is. */
+export const agentsOf = ({ events = [], runs = [] }: Plan<unknown>['work'], agents: SessionOwners): string[] => [
+  ...new Set([
+    ...runs.map(({ agentId }) => agentId),
+    ...events.map(({ agentId, sessionKey }) => agentId ?? locateSession(agents, sessionKey).agentId),
+  ]),
+]
 
 function createRun(
   { config, agents, models, recipients, createId }: PlannerDeps,

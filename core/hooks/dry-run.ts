@@ -6,20 +6,18 @@ import type { Mapping } from './mapping.ts'
 import type { PlannedRequest } from './pipeline.ts'
 
 interface DryRunRequest {
-  request: StoredRequest
+  request: Pick<StoredRequest, 'result'>
   /** Whether the operator named the mapping. */
   isChosen: boolean
 }
 
-export function createDryRun(preview: Preview): (planned: PlannedRequest, asked: DryRunRequest) => Promise<object> {
-  return async ({ plan, mapping, skippedBy }, { request, isChosen }) => {
+/** What a planned request would start. */
+export type DescribePlan = (planned: PlannedRequest) => Promise<object>
+
+export function createDescribePlan(preview: Preview): DescribePlan {
+  return async ({ plan, skippedBy }) => {
     const { events = [], runs = [] } = plan?.work ?? {}
     return {
-      ok: true,
-      dryRun: true,
-      ...(mapping && { mapping: mapping.id }),
-      matchedBy: isChosen ? 'request' : matchedBy(mapping),
-      auth: { scheme: mapping?.verifier?.scheme ?? 'hook-token', ...givenAuth(request) },
       actions: [...events.map(viewEvent), ...(await Promise.all(runs.map(viewRun)))],
       ...(skippedBy && { skippedBy }),
       ...(events.length > 0 && { heartbeat: await preview.heartbeat(events) }),
@@ -41,6 +39,22 @@ export function createDryRun(preview: Preview): (planned: PlannedRequest, asked:
   }
 }
 
+export function createDryRun(
+  describePlan: DescribePlan,
+): (planned: PlannedRequest, asked: DryRunRequest) => Promise<object> {
+  return async (planned, { request, isChosen }) => {
+    const { mapping } = planned
+    return {
+      ok: true,
+      dryRun: true,
+      ...(mapping && { mapping: mapping.id }),
+      matchedBy: isChosen ? 'request' : matchedBy(mapping),
+      auth: { scheme: mapping?.verifier?.scheme ?? 'hook-token', ...givenAuth(request) },
+      ...(await describePlan(planned)),
+    }
+  }
+}
+
 const viewEvent = ({ agentId, sessionKey, text, mode }: NewEvent): ActionPreview => ({
   action: 'wake',
   agentId,
@@ -57,5 +71,5 @@ function matchedBy(mapping: Mapping | undefined): string {
 }
 
 /** How the request was authenticated when it came. The signature itself is not stored. */
-const givenAuth = ({ result }: StoredRequest): object =>
+const givenAuth = ({ result }: Pick<StoredRequest, 'result'>): object =>
   result.replayOf === undefined ? { given: result.authentication ?? { scheme: 'hook-token' } } : {}

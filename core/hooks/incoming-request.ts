@@ -60,7 +60,24 @@ export function refusalOf(
   }
 }
 
-export const failureOf = (error: GatewayError): Pick<NewRefusal, 'status' | 'error'> => ({
+/** The record of a request whose sender is not authenticated: why it was refused, and nothing that the sender wrote. */
+export function strangerOf(request: FastifyRequest, error: GatewayError): Omit<NewRefusal, 'id' | 'hook'> {
+  const failure = failureOf(error)
+  const { authProblem, client } = request
+  const reason = authProblem === undefined ? '' : ` Reason: ${authProblem.slice(0, maxProblemLength)}.`
+  return {
+    client: client.address,
+    headers: '{}',
+    body: null,
+    isUnauthenticated: true,
+    ...failure,
+    error: { ...failure.error, message: failure.error.message + reason },
+  }
+}
+
+const maxProblemLength = 300
+
+export const failureOf = (error: GatewayError): Required<Pick<NewRefusal, 'status' | 'error'>> => ({
   status: error.status < 500 ? 'rejected' : 'failed',
   error: { type: error.code, message: recordedMessage(error) },
 })

@@ -13,7 +13,7 @@ export interface MappedFields extends ActionOverrides {
 }
 
 export type Action = ({ action: 'wake'; body: WakeWork } | { action: 'agent'; body: AgentWork }) & {
-  /** What the sender is told although the action is accepted. */
+  /** A problem of the accepted action, which the response reports to the sender. */
   warning?: string
 }
 
@@ -62,7 +62,8 @@ export function defined<Values extends object>(values: Values): Partial<Values> 
   return given
 }
 
-function lazily<Made>(make: () => Made): () => Made {
+/** Makes a value when it is needed for the first time. */
+export function lazily<Made>(make: () => Made): () => Made {
   let made: Made | undefined
   return () => (made ??= make())
 }

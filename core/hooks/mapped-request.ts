@@ -1,11 +1,40 @@
 // The request that mappings, templates, transforms and presets read.
 import type { TemplateScope } from '../config/template/template.ts'
 import { parseJsonField } from '../http/payload.ts'
+import { parseStoredBody } from '../http/webhook-body.ts'
+import { visibleHeaders, visibleQuery } from '../kit/secret-names.ts'
+import type { StoredRequest } from '../store/store.ts'
 
 export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
   headers: Readonly<Record<string, string>>
   /** Whether the body was a form, whose fields are text. Absent: it was JSON. */
   isForm?: boolean
+}
+
+interface StoredBody {
+  rawBody: string
+  /** Absent: the one that the sender named. */
+  contentType?: string | undefined
+  /** Headers that hold a secret or a signature. */
+  hiddenHeaders: readonly string[]
+}
+
+/** Reads a stored request as if it had just come in. Throws `invalid_request` if its body cannot be read. */
+export function readStoredRequest(
+  { hook, headers, query }: Pick<StoredRequest, 'hook' | 'headers' | 'query'>,
+  { rawBody, hiddenHeaders, ...given }: StoredBody,
+): MappedRequest {
+  const received = headers as Record<string, string>
+  const contentType = 'contentType' in given ? given.contentType : received['content-type']
+  const { payload, isForm } = parseStoredBody(rawBody, contentType)
+  return {
+    payload,
+    isForm,
+    headers: visibleHeaders(received, hiddenHeaders),
+    query: visibleQuery(query as Record<string, unknown>),
+    path: hook,
+    now: new Date().toISOString(),
+  }
 }
 
 /** Reads fields of a form as JSON. It throws `invalid_request` for a field with other text. */

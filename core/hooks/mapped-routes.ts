@@ -60,10 +60,7 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
       onRequest: (request, reply, done) => {
         const { name, hookRoute } = hookOf(request)
         if (hookRoute.hasTransform) reply.raw.once('close', mappings.enter())
-        if (!isSigned(hookRoute)) {
-          context.checkToken(request, { hook: name, keepBody: hookRoute.keepBody })
-          if (hookRoute.mappings.length === 0) throw noHook()
-        }
+        if (!isSigned(hookRoute)) context.checkToken(request, { hook: name, keepBody: hookRoute.keepBody })
         done()
       },
       preValidation,
@@ -91,6 +88,8 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   const { request, reply } = exchange
   const { name, hookRoute } = hook
   const { context, pipeline, notifyJob } = deps
+  // The body is read before, so that a mapping can be written for what a sender has sent.
+  if (hookRoute.mappings.length === 0) throw noHook()
   const echo = answerHeaderEcho(hook, exchange, deps.log)
   if (echo) return echo
   const authenticated = isSigned(hookRoute) ? await authenticate(hook, request, deps) : undefined
@@ -173,11 +172,13 @@ async function authenticate(
 ): Promise<Authenticated> {
   const signed = readSignedRequest(request, publicUrl)
   const credentials: Credential[] = []
+  const problems: string[] = []
   let handshake: ServiceReply | undefined
   for (const { verifier, secrets } of hookRoute.verifiers) {
     const verdict = await verifier.verify(signed)
     if (!verdict.ok) {
       log.info({ hook: name, reqId: request.id }, `not verified: ${verdict.reason}`)
+      problems.push(verdict.reason)
       continue
     }
     const { secretIndex, id, acknowledgement } = verdict
@@ -191,6 +192,7 @@ async function authenticate(
     handshake ??= verdict.handshake
   }
   const { guard } = context
+  request.authProblem = problems.join('; ')
   if (hookRoute.acceptsToken && guard.hasToken(request)) credentials.push({ verifier: undefined })
   guard.judge(request, credentials.length > 0, hookRoute.acceptsToken ? undefined : badSignature)
   const { hiddenHeaders, keepBody } = hookRoute

@@ -20,6 +20,7 @@ import type { JsonSchema } from '../typebox.ts'
 import { type Action, defined, type MappedFields, type ReadAction } from './mapped-action.ts'
 import { compileConditions, compileItemSkip, compileSkip, type Matches } from './conditions.ts'
 import { createFieldParser, type MappedRequest } from './mapped-request.ts'
+import { findUnmet } from './match.ts'
 import { createPayloadReader, type PresetPayload } from './preset-payload.ts'
 import { type CheckRate, createRateLimit } from './rate-limit.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
@@ -45,6 +46,8 @@ export interface Mapping {
   preset: string | undefined
   /** Whether the conditions on headers and the payload hold. Undefined: there are none. */
   matches: ((request: MappedRequest) => boolean) | undefined
+  /** The keys of its `match` that do not hold. */
+  findUnmet(request: MappedRequest): string[]
   /** Whether its text reaches the model without the external content wrapper. */
   trusted: boolean
   /** Whether the bodies of its requests are stored. */
@@ -115,6 +118,7 @@ export function createMapping(
     source: config.match?.source,
     preset: seed.preset?.name,
     matches: matches && ((request) => holds(matches, () => read(request))),
+    findUnmet: (request) => findUnmet(config, request),
     trusted: config.allowUnsafeExternalContent === true,
     keepBody: config.keepBody ?? keepBody,
     verifier: config.auth && createVerifier(config.auth, { schemes, hookUrl, log }),

@@ -7,8 +7,9 @@ import { presetSection } from '../config/schema/hooks.ts'
 import type { Log, Preset } from '../plugin/plugin.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { createAgentBody } from './schemas.ts'
-import { createActionReader } from './mapped-action.ts'
+import { createActionReader, defined } from './mapped-action.ts'
 import type { MappedRequest } from './mapped-request.ts'
+import { sourceOf } from './match.ts'
 import { createMapping, type Mapping, type MappingSeed } from './mapping.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import type { Verifier } from './auth/verifier.ts'
@@ -27,7 +28,7 @@ export interface HookRoute {
   verifiers: readonly RouteVerifier[]
   /** Headers, in lower case, that hold a secret or a signature for these verifiers. */
   hiddenHeaders: readonly string[]
-  /** Whether every mapping stores the bodies of its requests. */
+  /** Whether every mapping stores the bodies of its requests. Without mappings: `hooks.keepBody`. */
   keepBody: boolean
   /** Whether at least one mapping accepts the hook token. */
   acceptsToken: boolean
@@ -84,10 +85,19 @@ export function createMappings({
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
   const hookRoutes = new Map(
-    names.map((name) => [name, createHookRoute(all.filter(({ path }) => path === name || path === undefined))]),
+    names.map((name) => [
+      name,
+      createHookRoute(
+        all.filter(({ path }) => path === name || path === undefined),
+        hooks,
+      ),
+    ]),
   )
-  const fallback = createHookRoute(all.filter(({ path }) => path === undefined))
-  const none = createHookRoute([])
+  const fallback = createHookRoute(
+    all.filter(({ path }) => path === undefined),
+    hooks,
+  )
+  const none = createHookRoute([], hooks)
   const inFlight = createInFlightCount()
 
   return {
@@ -126,14 +136,14 @@ function createInFlightCount() {
 /** The gateway itself serves `wake` and `agent`. */
 const isHook = (path: string): boolean => isHookName(path) && path !== 'wake' && path !== 'agent'
 
-function createHookRoute(mappings: readonly Mapping[]): HookRoute {
+function createHookRoute(mappings: readonly Mapping[], { keepBody }: Pick<Config['hooks'], 'keepBody'>): HookRoute {
   const verifiers = mappings.flatMap(({ verifier, secrets }) => (verifier ? { verifier, secrets } : []))
   const bySource = groupBySource(mappings)
   return {
     mappings,
     verifiers,
     hiddenHeaders: verifiers.flatMap(({ verifier }) => verifier.hiddenHeaders),
-    keepBody: mappings.every((mapping) => mapping.keepBody),
+    keepBody: mappings.length === 0 ? keepBody : mappings.every((mapping) => mapping.keepBody),
     acceptsToken: mappings.some(({ verifier }) => verifier === undefined),
     hasTransform: mappings.some(({ transform }) => transform !== undefined),
     findMapping(request) {
@@ -155,13 +165,6 @@ function groupBySource(mappings: readonly Mapping[]): ReadonlyMap<string | undef
   return groups
 }
 
-/** Reads own properties only, so that a payload without `source` has none. */
-function sourceOf(payload: unknown): string | undefined {
-  if (typeof payload !== 'object' || payload === null || !Object.hasOwn(payload, 'source')) return undefined
-  const { source } = payload as { source?: unknown }
-  return typeof source === 'string' ? source : undefined
-}
-
 function seedOf(config: MappingConfig, { index, sandbox }: { index: number; sandbox: Sandbox }): MappingSeed {
   const { id = `mappings[${index}]`, match, transform } = config
   const handle = transform && sandbox.load(transform.module, transform)
@@ -175,12 +178,7 @@ function presetSeed(name: string, { hooks, presets }: Pick<MappingsDeps, 'hooks'
   const { keepBody, concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey, skip } = settings
   const config = {
     ...preset?.mapping,
-    ...(keepBody !== undefined && { keepBody }),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(rateLimit && { rateLimit }),
-    ...(allowUnsafeExternalContent !== undefined && { allowUnsafeExternalContent }),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-    ...(skip && { skip }),
+    ...defined({ keepBody, concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey, skip }),
     ...(auth && { auth: { ...preset?.auth, ...auth } }),
   } as MappingConfig
   return { id: name, path: name, config, preset, settings, ...(presetConfig && { presetConfig }) }

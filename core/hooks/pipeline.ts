@@ -49,6 +49,7 @@ export function createPipeline({ mappings, dispatch, createId, record }: Pipelin
     /** Stores and starts nothing. `isLimited`: the request counts towards the rate limit of the mapping. */
     async plan({ isLimited, ...call }: MappedCall & { isLimited: boolean }): Promise<PlannedRequest> {
       if (isLimited) call.mapping.checkRate?.()
+      if (!call.mapping.transform) return await planMapped(dispatch, call)
       const leave = mappings.enter()
       return await planMapped(dispatch, call).finally(leave)
     },

@@ -1,5 +1,6 @@
 // Reads the payload of a preset by its schema. A required field that does not fit refuses the payload; an optional one
 // never does, because an alert must not get lost over a field that is only shown.
+import { isRecord } from '../config/walk.ts'
 import { compileCheck, compileInterpreted, firstProblem, type JsonSchema } from '../typebox.ts'
 
 export interface PresetPayload {
@@ -24,17 +25,14 @@ export function createPayloadReader(schema: JsonSchema): (payload: unknown) => P
 
 type Schema = Readonly<Record<string, unknown>>
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const fits = (schema: JsonSchema, value: unknown): boolean => compileInterpreted(schema).fits(value)
 
 /** What does not fit even after this is returned as it is. */
 function fit(schema: JsonSchema, value: unknown): unknown {
   const { anyOf, properties, items, type } = schema as Schema
   if (Array.isArray(anyOf)) return fitOne(anyOf as Schema[], value)
-  if (isObject(properties) && isObject(value)) return fitFields(schema as Schema, value)
-  if (isObject(items) && Array.isArray(value))
+  if (isRecord(properties) && isRecord(value)) return fitFields(schema as Schema, value)
+  if (isRecord(items) && Array.isArray(value))
     return value.map((item) => fit(items, item)).filter((item) => fits(items, item))
   if (type === 'string') return asText(value) ?? value
   if ((type === 'number' || type === 'integer') && isNumeral(value)) return Number(value)

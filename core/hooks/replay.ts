@@ -1,17 +1,18 @@
 // Replays a stored request for an operator: the rules of the hook apply, as a new request without an idempotency key.
-import type { Preview } from '../runs/preview.ts'
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
-import { parseStoredBody } from '../http/webhook-body.ts'
-import type { StoredRequest } from '../store/store.ts'
+import type { AuditedChange, StoredRequest } from '../store/store.ts'
+import type { SessionOwners } from '../tools/session.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './schemas.ts'
-import { type Dispatch, directSource } from './dispatch.ts'
-import { createDryRun } from './dry-run.ts'
+import { agentsOf, type Dispatch, directSource } from './dispatch.ts'
+import { createDryRun, type DescribePlan } from './dry-run.ts'
+import { lazily } from './mapped-action.ts'
+import { readStoredRequest } from './mapped-request.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
 import type { Pipeline, PlannedRequest } from './pipeline.ts'
-import { redactQuery, visibleHeaders, visibleQuery } from '../kit/secret-names.ts'
+import { redactQuery } from '../kit/secret-names.ts'
 
 export interface ReplayRequest {
   /** Address of the operator. */
@@ -22,25 +23,37 @@ export interface ReplayRequest {
   mapping?: string | undefined
   /** True: nothing starts, and the reply shows what would start. */
   dryRun?: boolean | undefined
+  /** Throws if the operator may not start work of this agent. */
+  checkAgent(agentId: string): void
+  /** Who replays it, for the audit log. */
+  audit: AuditedChange
 }
 
-export type Replay = (stored: StoredRequest, request: ReplayRequest) => Promise<object>
+/** A stored request, or one that an operator makes, which has no id. */
+export type Replayable = Omit<StoredRequest, 'id' | 'seq' | 'at' | 'client' | 'status'> & { id?: string }
+
+export type Replay = (stored: Replayable, request: ReplayRequest) => Promise<object>
 
 interface ReplayDeps {
+  agents: SessionOwners
   dispatch: Dispatch
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings
   /** `hooks.keepBody` */
   keepBody: boolean
   pipeline: Pipeline
-  preview: Preview
+  describePlan: DescribePlan
 }
 
-export function createReplay({ dispatch, agentBody, mappings, keepBody, pipeline, preview }: ReplayDeps): Replay {
-  const showDryRun = createDryRun(preview)
-  const checks: Record<string, () => Check> = { wake: lazily(WakeBody), agent: lazily(agentBody) }
+export function createReplay(deps: ReplayDeps): Replay {
+  const { agents, dispatch, agentBody, mappings, keepBody, pipeline, describePlan } = deps
+  const showDryRun = createDryRun(describePlan)
+  const checks: Record<string, () => Check> = {
+    wake: lazily(() => compileCheck(WakeBody)),
+    agent: lazily(() => compileCheck(agentBody)),
+  }
 
-  return async (request, { client, body, mapping: wanted, dryRun }) => {
+  return async (request, { client, body, mapping: wanted, dryRun, checkAgent, audit }) => {
     const { hook, id } = request
     if (request.result.reason === 'handshake' && body === undefined) throw new GatewayError('conflict', handshakeText)
     if (wanted === undefined && !Object.hasOwn(checks, hook) && mappings.routeFor(hook).mappings.length === 0)
@@ -50,6 +63,7 @@ export function createReplay({ dispatch, agentBody, mappings, keepBody, pipeline
       wanted === undefined && Object.hasOwn(checks, hook)
         ? planDirect(hook, rawBody)
         : await planMapped(request, { rawBody, wanted, edited: body !== undefined })
+    if (replayed.plan) agentsOf(replayed.plan.work, agents).forEach(checkAgent)
     if (dryRun) return await showDryRun(replayed, { request, isChosen: wanted !== undefined })
     const incoming = {
       hook,
@@ -58,7 +72,8 @@ export function createReplay({ dispatch, agentBody, mappings, keepBody, pipeline
       query: redactQuery(request.query),
       rawBody,
       keepBody: replayed.mapping?.keepBody ?? keepBody,
-      replayOf: id,
+      audit,
+      ...(id === undefined ? { authentication: { scheme: 'operator' } } : { replayOf: id }),
     }
     const { reply, requestId } = await pipeline.accept(incoming, replayed)
     return { ...reply, requestId }
@@ -79,22 +94,16 @@ export function createReplay({ dispatch, agentBody, mappings, keepBody, pipeline
   }
 
   async function planMapped(
-    request: StoredRequest,
+    request: Replayable,
     { rawBody, wanted, edited }: { rawBody: string; wanted: string | undefined; edited: boolean },
   ): Promise<PlannedRequest> {
-    const { hook } = request
-    const headers = request.headers as Record<string, string>
-    const { payload, isForm } = parseStoredBody(rawBody, edited ? undefined : headers['content-type'])
-    const hookRoute = mappings.routeFor(hook)
+    const hookRoute = mappings.routeFor(request.hook)
     const chosen = wanted === undefined ? undefined : mappingById(wanted)
-    const mapped = {
-      payload,
-      isForm,
-      headers: visibleHeaders(headers, hookRoute.hiddenHeaders.concat(chosen?.verifier?.hiddenHeaders ?? [])),
-      query: visibleQuery(request.query as Record<string, unknown>),
-      path: hook,
-      now: new Date().toISOString(),
-    }
+    const mapped = readStoredRequest(request, {
+      rawBody,
+      ...(edited && { contentType: undefined }),
+      hiddenHeaders: hookRoute.hiddenHeaders.concat(chosen?.verifier?.hiddenHeaders ?? []),
+    })
     const mapping = chosen ?? hookRoute.findMapping(mapped)
     if (!mapping) throw noHook()
     // The rate limit protects against senders. A person asked for this, perhaps because the limit rejected the request.
@@ -118,16 +127,11 @@ const handshakeText =
 const noHook = () =>
   new GatewayError('conflict', 'There is no hook of this name, so the request cannot be replayed; name a mapping.')
 
-function lazily(schema: Parameters<typeof compileCheck>[0]): () => Check {
-  let check: Check | undefined
-  return () => (check ??= compileCheck(schema))
-}
-
 const bodylessText =
   'The body of this request is not stored: keepBody is false, storage.retention.bodyHours has passed, or the request ' +
   'was rejected before its body was read; send one in "body".'
 
-function storedBody({ body }: StoredRequest): string {
+function storedBody({ body }: Replayable): string {
   if (body === null) throw new GatewayError('conflict', bodylessText)
   return body
 }

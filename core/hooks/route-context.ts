@@ -1,6 +1,8 @@
 // What all hook routes share: the check of the hook token, the record of rejected requests, and the reply.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createHookGuard, type HookGuard, refuseTokenInQuery } from '../http/auth.ts'
+import { trimSlashes } from '../config/hooks-path.ts'
+import { createHookGuard, headerReader, type HookGuard, hookToken, refuseTokenInQuery } from '../http/auth.ts'
+import type { GatewayError } from '../errors.ts'
 import { toGatewayError } from '../http/replies.ts'
 import type { Throttle } from '../http/throttle.ts'
 import type { Runs } from '../runs/runs.ts'
@@ -8,7 +10,7 @@ import type { NewRefusal } from '../store/store.ts'
 import { readTraceContext } from '../telemetry/trace-context.ts'
 import type { Tracer } from '../telemetry/tracer.ts'
 import type { Dispatched } from './dispatch.ts'
-import { type AuthContext, refusalOf } from './incoming-request.ts'
+import { type AuthContext, refusalOf, strangerOf } from './incoming-request.ts'
 import { waitForRuns } from './prefer-wait.ts'
 import type { RequestLog } from './request-log.ts'
 
@@ -16,6 +18,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who sent the request; undefined until the sender is authenticated. */
     authContext: AuthContext | undefined
+    /** Why the sender was not authenticated, for the record: the reply does not help an attacker. */
+    authProblem: string | undefined
   }
 }
 
@@ -58,16 +62,21 @@ export function createRouteContext(scope: FastifyInstance, deps: RouteContextDep
   }
 
   scope.decorateRequest('authContext')
+  scope.decorateRequest('authProblem')
   scope.addHook('onRequest', (request, _reply, done) => {
     refuseTokenInQuery(request)
     done()
   })
   if (tracer) scope.addHook('onResponse', async (request, reply) => exportRequest(tracer, { request, reply }))
-  // Only authenticated requests are recorded: a stranger must not be able to fill the disk.
-  scope.addHook('onError', async (request, _reply, error) => {
-    const { authContext } = request
-    if (!authContext) return
-    record(authContext.hook.slice(0, maxNameLength), refusalOf(request, toGatewayError(error), authContext))
+  scope.addHook('onError', async (request, _reply, thrown) => {
+    const { authContext, routeOptions, params } = request
+    const error = toGatewayError(thrown)
+    if (authContext) return record(authContext.hook.slice(0, maxNameLength), refusalOf(request, error, authContext))
+    if (isOwnFault(error)) return
+    const { url: route = '' } = routeOptions
+    const { '*': path = route.slice(scope.prefix.length) } = (params ?? {}) as { '*'?: string }
+    const hook = trimSlashes(path).slice(0, maxNameLength)
+    requestLog.recordStranger(route, { id: createId(), hook, ...strangerOf(request, error) })
   })
 
   return {
@@ -75,7 +84,9 @@ export function createRouteContext(scope: FastifyInstance, deps: RouteContextDep
     setAuthContext,
     record,
     checkToken(request, context) {
-      guard.judge(request, guard.hasToken(request))
+      const hasToken = guard.hasToken(request)
+      if (!hasToken) request.authProblem = describeToken(hookToken(headerReader(request)))
+      guard.judge(request, hasToken)
       setAuthContext(request, context)
     },
     reply({ request, reply }, { reply: body, replayed }) {
@@ -88,6 +99,12 @@ export function createRouteContext(scope: FastifyInstance, deps: RouteContextDep
     },
   }
 }
+
+const describeToken = (token: string | undefined): string =>
+  token === undefined ? 'the request has no token' : 'the token is not the hook token'
+
+/** The gateway starts, stops, or cannot store anything. */
+const isOwnFault = ({ code }: GatewayError): boolean => code === 'shutting_down' || code.startsWith('store_')
 
 /** Only authenticated requests have a span: a stranger must not be able to fill the store of traces. */
 function exportRequest(tracer: Tracer, { request, reply }: Exchange): void {

@@ -8,13 +8,13 @@ import type { Throttle } from '../http/throttle.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Runs } from '../runs/runs.ts'
 import type { Tracer } from '../telemetry/tracer.ts'
-import { type Dispatch, directSource } from './dispatch.ts'
+import { type Dispatch, directSource, type Plan } from './dispatch.ts'
 import { readIncomingRequest } from './incoming-request.ts'
 import { registerMapped } from './mapped-routes.ts'
 import type { Mappings } from './mappings.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { RequestLog } from './request-log.ts'
-import { createRouteContext, type RouteContext } from './route-context.ts'
+import { createRouteContext, type Exchange, type RouteContext } from './route-context.ts'
 import {
   type AgentBody,
   AgentHeaders,
@@ -73,21 +73,22 @@ function registerDirect(app: FastifyInstance, { hooks, agentBody, dispatch, cont
     }
   app.addHook('preValidation', readBody({ maxBytes: hooks.maxBodyBytes, accept: 'object' }))
   const wake = { schema: wakeSchema, onRequest: authenticate('wake') }
-  app.post<{ Body: WakeBody }>('/wake', wake, async (request, reply) => {
-    const incoming = readIncomingRequest(request, { hook: 'wake', keepBody }, {})
-    const dispatched = await dispatch.accept(incoming, dispatch.planWake(request.body, wakeSource))
-    return context.reply({ request, reply }, dispatched)
-  })
+  app.post<{ Body: WakeBody }>('/wake', wake, (request, reply) =>
+    accept('wake', { request, reply }, dispatch.planWake(request.body, wakeSource)),
+  )
   const agent = {
     schema: agentSchema(agentBody),
     onRequest: authenticate('agent'),
     preValidation: withTrimmedNames,
   }
-  app.post<{ Body: AgentBody }>('/agent', agent, async (request, reply) => {
-    const incoming = readIncomingRequest(request, { hook: 'agent', keepBody }, {})
-    const dispatched = await dispatch.accept(incoming, dispatch.planAgent(request.body, agentSource))
-    return context.reply({ request, reply }, dispatched)
-  })
+  app.post<{ Body: AgentBody }>('/agent', agent, (request, reply) =>
+    accept('agent', { request, reply }, dispatch.planAgent(request.body, agentSource)),
+  )
+
+  async function accept(hook: string, exchange: Exchange, plan: Plan<object>): Promise<object> {
+    const incoming = readIncomingRequest(exchange.request, { hook, keepBody }, {})
+    return await context.reply(exchange, await dispatch.accept(incoming, plan))
+  }
 }
 
 const wakeSchema = {

@@ -1,8 +1,11 @@
-// Authenticates requests: compares credentials in constant time and locks out clients after repeated failures.
+// Authenticates requests: compares credentials in constant time, locks out clients after repeated failures, and checks
+// what the caller may do.
+import { hash, timingSafeEqual } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { createMatcher } from '../kit/matcher.ts'
+import { type Access, authorize, ownPrincipal, type Principal } from './access.ts'
 import type { Client } from './client.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -37,30 +40,76 @@ export function createHookGuard({ token, throttle }: HookGuardOptions): HookGuar
   }
 }
 
-interface GatewayAuthOptions {
-  /** The token or the password. */
-  credential: string
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who calls, in the route groups that need the credential of the gateway or of a client. */
+    principal: Principal
+  }
+  interface FastifyContextConfig {
+    access?: Access
+  }
+}
+
+/** A credential that the gateway accepts. */
+export interface KnownCredential {
+  /** The SHA-256 digest of the token or the password. */
+  digest: Buffer
+  principal: Principal
+}
+
+const digestOf = (text: string): Buffer => Buffer.from(hash('sha256', text, 'hex'), 'hex')
+
+/** The gateway's own credential. */
+export const ownCredential = (value: string): KnownCredential => ({ digest: digestOf(value), principal: ownPrincipal })
+
+interface CredentialCheckOptions {
+  credentials: readonly KnownCredential[]
+  /** Called with the name of a client whose token is accepted. */
+  onClient?(name: string): void
   /** Absent: failed attempts are not limited. */
   throttle?: Throttle
   /** True: failed attempts of programs on this machine are not counted. */
   exemptLoopback: boolean
 }
 
-/** Throws `unauthorized` or `rate_limited` unless the given credential is right. */
-export type CheckCredential = (caller: { readonly client: Client }, given: string | undefined) => void
+/** Returns who calls. Throws `unauthorized` or `rate_limited` unless the given credential is right. */
+export type CheckCredential = (caller: { readonly client: Client }, given: string | undefined) => Principal
 
-/** Checks the gateway's own credential. While an address is locked out, even the right credential is refused. */
-export function createCredentialCheck({ credential, throttle, exemptLoopback }: GatewayAuthOptions): CheckCredential {
-  const matches = createMatcher(credential)
+/**
+ * Checks the gateway's own credential and those of clients. While an address is locked out, even the right credential
+ * is refused.
+ */
+export function createCredentialCheck({
+  credentials,
+  onClient,
+  throttle,
+  exemptLoopback,
+}: CredentialCheckOptions): CheckCredential {
   return (caller, given) => {
-    const isRight = given !== undefined && matches(given)
+    const principal = given === undefined ? undefined : findPrincipal(credentials, given)
+    const isExpired = principal !== undefined && isPast(principal)
     const { client } = caller
     if (throttle && !(exemptLoopback && client.isLocal)) {
       refuseLockedOut(throttle, client.key)
-      if (!isRight) throttle.recordFailure(client.key)
+      if (!principal || isExpired) throttle.recordFailure(client.key)
     }
-    if (!isRight) throw new GatewayError('unauthorized')
+    if (!principal) throw new GatewayError('unauthorized')
+    if (isExpired) throw new GatewayError('unauthorized', expiredText)
+    if (principal !== ownPrincipal) onClient?.(principal.name)
+    return principal
   }
+}
+
+const isPast = ({ expiresAt = Infinity }: Principal): boolean => Date.now() > expiresAt
+
+export const expiredText = 'The token of this client has expired; ask for a new one.'
+
+/** Compares with every credential, so that the time tells nothing about which of them is similar. */
+function findPrincipal(credentials: readonly KnownCredential[], given: string): Principal | undefined {
+  const digest = digestOf(given)
+  let found: Principal | undefined
+  for (const known of credentials) if (timingSafeEqual(digest, known.digest)) found = known.principal
+  return found
 }
 
 function refuseLockedOut(throttle: Throttle, key: string): void {
@@ -74,11 +123,14 @@ export function recordFailure(throttle: Throttle, key: string): void {
   throttle.recordFailure(key)
 }
 
-/** Guards every HTTP route group except the hooks and the health checks. */
+/** Guards every HTTP route group except the hooks and the health checks. Its routes must declare their access. */
 export function createGatewayAuth(check: CheckCredential): onRequestHookHandler {
   return (request, _reply, done) => {
     refuseTokenInQuery(request)
-    check(request, bearerToken(headerReader(request)))
+    request.principal = check(request, bearerToken(headerReader(request)))
+    const { access } = request.routeOptions.config
+    if (!access) throw new Error('The route does not declare its access.')
+    authorize(request.principal, access)
     done()
   }
 }

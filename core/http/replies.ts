@@ -10,8 +10,15 @@ export const envelope = (error: GatewayError): Failure => ({
   error: { type: error.code, message: error.publicMessage },
 })
 
-/** The headers that every response has in addition to its request id. */
-export const securityHeaders = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' } as const
+/**
+ * The headers that every response has in addition to its request id. A browser that opens one loads nothing for it and
+ * shows it in no frame; pages have a policy of their own.
+ */
+export const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const
 
 /** Converts any thrown value. An unknown error becomes `internal_error`, and its text is never sent to the caller. */
 export function toGatewayError(error: unknown): GatewayError {

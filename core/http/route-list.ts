@@ -1,9 +1,10 @@
 // Lists the routes and their schemas, for the OpenAPI document and the list of extensions.
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchema, RouteOptions } from 'fastify'
 import type { JsonSchema } from '../typebox.ts'
+import type { Access } from './access.ts'
 
 /** A group of routes that share one credential, or need none. */
-export type RouteGroup = 'hooks' | 'channels' | 'tools' | 'mcp' | 'control' | 'socket' | 'health' | 'docs'
+export type RouteGroup = 'hooks' | 'channels' | 'tools' | 'mcp' | 'control' | 'socket' | 'health' | 'docs' | 'page'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,8 +15,11 @@ declare module 'fastify' {
     summary?: string
     /** Headers that the handler reads and checks itself. */
     readsHeaders?: JsonSchema
-    /** The schema of a body that the handler checks itself. It may become known after the start. */
-    readsBody?: () => JsonSchema | undefined
+    /**
+     * The schema of the body for whoever reads the document, if it says more than `body` or if the handler checks the
+     * body itself. It may become known after the start.
+     */
+    readsBody?: (reader: DocumentReader) => JsonSchema | undefined
     /** True: the body may also be a form, of either kind. */
     readsForms?: boolean
     /** True: senders sign their requests, so the credential of the route group is not needed. */
@@ -27,11 +31,16 @@ declare module 'fastify' {
   }
 }
 
+/** The request of whoever reads the document. */
+export type DocumentReader = FastifyRequest
+
 export interface RouteInfo {
   method: string
   /** In Fastify's notation: `/runs/:id`. */
   path: string
   routeGroup: RouteGroup | undefined
+  /** What the caller needs, in the route groups with roles. */
+  access?: Access | undefined
   schema: FastifySchema
 }
 
@@ -47,7 +56,7 @@ function describeRoute({ method, url, config, schema = {} }: RouteOptions): Rout
   return [method]
     .flat()
     .filter((name) => (name !== 'HEAD' || schema.isHead) && name !== 'OPTIONS')
-    .map((name) => ({ method: name, path: url, routeGroup: config?.routeGroup, schema }))
+    .map((name) => ({ method: name, path: url, routeGroup: config?.routeGroup, access: config?.access, schema }))
 }
 
 /** Sets the route group of all routes of a scope. Call it before you register routes. */

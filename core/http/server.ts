@@ -78,6 +78,7 @@ export function createServer({
   app.decorateRequest('rawBody', null as never)
   app.decorateRequest('text', '')
   app.decorateRequest('trace')
+  app.decorateRequest('principal', null as never)
   app.decorateRequest('upgrade', { getter: getUpgrade })
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply)

@@ -1,4 +1,5 @@
 // Describes a step of a run in one line, for commands.
+import { formatUsd } from './format-usd.ts'
 
 /** A step, as in `GET /runs/<id>/steps`. */
 export interface RunStep {
@@ -10,7 +11,7 @@ export interface RunStep {
   endedAt?: string
   model?: string
   firstTokenMs?: number
-  usage?: { inputTokens: number; outputTokens: number }
+  usage?: { inputTokens: number; outputTokens: number; cost?: number }
   text?: string
   tool?: string
   verdict?: string
@@ -30,19 +31,21 @@ export function describeStep({ startedAt, endedAt, ...step }: RunStep): readonly
 }
 
 /** A step that succeeded needs no word for that. */
-const statusOf = (status: string): string => (status === 'succeeded' ? '' : status)
+const statusOf = (status: string): string =>
+  status === 'waiting' ? 'waiting for an approval' : status === 'succeeded' ? '' : status
 
 type Details = readonly (string | undefined)[]
 
 const detailsOfModel = ({ model, usage, firstTokenMs, error }: Omit<RunStep, 'startedAt'>): Details => [
   model,
   usage && `${formatCount(usage.inputTokens)} → ${formatCount(usage.outputTokens)} tokens`,
+  usage?.cost === undefined ? undefined : formatUsd(usage.cost),
   firstTokenMs === undefined ? undefined : `first after ${formatMs(firstTokenMs)}`,
   error,
 ]
 
 function detailsOfTool({ args, verdict, rule, resultLength, error, thrown }: Omit<RunStep, 'startedAt'>): Details {
-  const judged = verdict === 'deny' ? 'denied:' : 'allowed by'
+  const judged = { deny: 'denied:', ask: 'asked by' }[verdict ?? ''] ?? 'allowed by'
   return [
     summarize(args),
     rule === undefined ? undefined : `${judged} ${rule}`,

@@ -5,12 +5,15 @@ const units = /^(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/
 /** The maximum of a timer. */
 const maxMs = 2 ** 31 - 1
 
-/** @returns milliseconds; 0 for `0` and `"0"`; `undefined` for an invalid duration or one of more than 24 days. */
-export function parseDuration(text: string | number): number | undefined {
+/**
+ * @param most the longest duration, in milliseconds. Default: the one of a timer, 24 days.
+ * @returns milliseconds; 0 for `0` and `"0"`; `undefined` for an invalid or longer duration
+ */
+export function parseDuration(text: string | number, most = maxMs): number | undefined {
   if (text === 0 || text === '0') return 0
   const match = units.exec(String(text))
   if (!match) return undefined
   const [days, hours, minutes, seconds] = match.slice(1).map((digits) => Number(digits ?? 0))
   const ms = ((((days ?? 0) * 24 + (hours ?? 0)) * 60 + (minutes ?? 0)) * 60 + (seconds ?? 0)) * 1000
-  return ms <= maxMs ? ms : undefined
+  return ms <= most ? ms : undefined
 }

@@ -1,6 +1,12 @@
 // Providers of hosted models: what the packages of the AI SDK for a service with an API key have in common.
 import { AuthError } from '../plugin/errors.ts'
-import { defineProvider, type LanguageModel, type ModelListRequest, type Provider } from '../plugin/provider.ts'
+import {
+  defineProvider,
+  type LanguageModel,
+  type ModelListRequest,
+  type ModelService,
+  type Provider,
+} from '../plugin/provider.ts'
 import { type Static, Type } from '../typebox.ts'
 
 /** The schema of `headers` of a provider. */
@@ -26,6 +32,8 @@ export interface HostedService {
   baseUrl: string
   /** The environment variable from which the package reads the key. */
   keyVariable: string
+  /** How `setup` offers it. Default of `keyVariables`: that variable alone. */
+  service: Omit<ModelService, 'keyVariables'> & Partial<Pick<ModelService, 'keyVariables'>>
   /** Imports the package: `async () => (await import('@ai-sdk/openai')).createOpenAI`. */
   load(): Promise<(settings: Settings) => (modelId: string) => LanguageModel>
   /** The request that lists the models, relative to the address of the API, and how to read its answer. */
@@ -50,6 +58,8 @@ export function defineHostedProvider(service: HostedService): Provider<HostedCon
         ...(headers && { headers }),
       })
     },
+    pricing: ({ baseUrl = service.baseUrl }) => ({ url: baseUrl }),
+    service: { keyVariables: [keyVariable], ...service.service },
     listModels({ apiKey, baseUrl = service.baseUrl, headers }, { env }) {
       const key = apiKey ?? env[keyVariable]
       if (!key) throw new AuthError(`it needs an API key; set apiKey, or ${keyVariable}`)

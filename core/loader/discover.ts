@@ -1,13 +1,17 @@
 // Finds the source files of the built-in extensions: channels/* and plugins/*/*. Commands are listed apart, because the
-// command line needs no others. What `plugin new` copies, in plugins/templates, is none.
+// command line needs no others. What `plugin new` copies, in plugins/templates, and the page, which is for browsers, are
+// none.
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+/** The folders in plugins/ that hold no extensions, or those that are listed apart. */
+const otherFolders: ReadonlySet<string> = new Set(['commands', 'page', 'templates'])
+
 /** @returns absolute paths, sorted, so that the order is the same at every start */
 export async function listBuiltins(root: string): Promise<string[]> {
   const folders = (await readFolder(join(root, 'plugins'))).filter(
-    (entry) => entry.isDirectory() && entry.name !== 'templates' && entry.name !== 'commands',
+    (entry) => entry.isDirectory() && !otherFolders.has(entry.name),
   )
   const paths = [join(root, 'channels'), ...folders.map(({ name }) => join(root, 'plugins', name))]
   return (await Promise.all(paths.map(listModules))).flat().toSorted()

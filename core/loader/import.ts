@@ -1,13 +1,16 @@
 // Imports the built-in extensions, and plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin` and
 // `svc-gateway/kit` resolve to those of this gateway.
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Jiti } from 'jiti'
 import { describeThrown, firstLineOf } from '../errors.ts'
 import * as kit from '../kit/kit.ts'
 import * as contract from '../plugin/plugin.ts'
+import { readVersion } from '../version.ts'
+import { readManifest } from './plugin-package.ts'
 
 export interface ImportedModule {
   /** The path of the module. */
@@ -17,19 +20,29 @@ export interface ImportedModule {
 }
 
 export interface Importer {
-  /** Imports an entry of `plugins`, a package or a path. */
-  importPlugin(entry: string): Promise<ImportedModule>
+  /** Finds the module of an entry of `plugins`, a package or a path. */
+  locate(entry: string): Promise<string>
+  /** Imports the module of a plugin. */
+  importPlugin(file: string): Promise<ImportedModule>
   /** The files that were imported so far, without those of installed packages. */
   files(): string[]
   /** Removes the resolver: plugins that import `svc-gateway/plugin` later may not find it. */
   close(): void
 }
 
-/** @param dir the configuration directory, where relative paths and packages are looked up first */
-export function createImporter(dir: string): Importer {
+export interface ImporterOptions {
+  /** The configuration directory, where relative paths and packages are looked up first. */
+  dir: string
+  /** The folder for compiled code. Default: `state/jiti` in the configuration directory. */
+  cacheDir?: string | undefined
+}
+
+export function createImporter({ dir, cacheDir = join(dir, 'state', 'jiti') }: ImporterOptions): Importer {
   /** jiti knows the files that it compiles; this has the others. */
   const imported = new Set<string>()
   let compiled: NodeJS.Dict<unknown> = {}
+  /** What compiled code looked for in the modules of this gateway and did not find. */
+  const missing: MissingExportError[] = []
   const isPluginCode = (file: string): boolean => imported.has(file) || file in compiled || isJiti(file)
   const hooks = registerHooks({
     resolve(specifier, context, next) {
@@ -44,13 +57,16 @@ export function createImporter(dir: string): Importer {
   })
   let jiti: Promise<Jiti> | undefined
   return {
-    async importPlugin(entry) {
-      const loader = await (jiti ??= openJiti(dir))
+    locate: async (entry) => resolveEntry(await (jiti ??= openJiti({ dir, cacheDir }, missing)), entry, dir),
+    async importPlugin(file) {
+      const loader = await (jiti ??= openJiti({ dir, cacheDir }, missing))
       compiled = loader.cache
-      const file = resolveEntry(loader, entry, dir)
       imported.add(file)
       if (!isTypeScript(file)) return await importFile(file).catch((error: unknown) => refuse(error, file, loader))
-      const module = await loader.import<{ default?: unknown }>(file)
+      missing.length = 0
+      const module = await loader.import<{ default?: unknown }>(file).catch((error: unknown) => {
+        throw error instanceof TypeError ? (missing[0] ?? error) : error
+      })
       // Of a module without a default export, jiti returns the module itself.
       return { file, exported: 'default' in module ? module.default : undefined }
     },
@@ -80,6 +96,8 @@ async function importFile(file: string): Promise<ImportedModule> {
 /** Node does not say where a module has a syntax error, but jiti does. */
 async function refuse(error: unknown, file: string, loader: Jiti): Promise<never> {
   if (!(error instanceof SyntaxError)) throw error
+  const missing = missingExportOf(error)
+  if (missing) throw missing
   const compiled = loader.transform({ filename: file, source: await readFile(file, 'utf8') })
   const [, line, column] = /^exports\.__JITI_ERROR__ = .*"line":(\d+),"column":(\d+)/.exec(compiled) ?? []
   throw line === undefined ? error : new SyntaxError(`${error.message}\n${file}:${line}:${column}`)
@@ -115,23 +133,73 @@ const ownModules = { 'svc-gateway/plugin': contract, 'svc-gateway/kit': kit }
 const ownUrls = new Map(Object.keys(ownModules).map((name) => [name, import.meta.resolve(name)]))
 
 /** jiti caches compiled code and executes it later, so only the owner may write to its folder. */
-async function openJiti(dir: string): Promise<Jiti> {
-  const cache = join(dir, 'state', 'jiti')
-  await mkdir(cache, { recursive: true, mode: 0o700 })
-  await chmod(cache, 0o700)
+async function openJiti(
+  { dir, cacheDir }: { dir: string; cacheDir: string },
+  missing: MissingExportError[],
+): Promise<Jiti> {
+  await mkdir(cacheDir, { recursive: true, mode: 0o700 })
+  await chmod(cacheDir, 0o700)
   const { createJiti } = await import('jiti')
   return createJiti(join(dir, 'gateway.json5'), {
-    fsCache: cache,
-    virtualModules: ownModules,
+    fsCache: cacheDir,
+    virtualModules: Object.fromEntries(
+      Object.entries(ownModules).map(([module, exported]) => [
+        module,
+        watchExports(exported, (name) => missing.push(new MissingExportError(name, module))),
+      ]),
+    ),
   })
 }
 
+/**
+ * Compiled code reads a missing export as `undefined`, and fails later with an error that does not name it. A plugin may
+ * look for an export that only newer gateways have, so this alone is no error.
+ */
+const watchExports = (exported: object, onMissing: (name: string) => void): object =>
+  new Proxy(exported, {
+    has(target, key) {
+      const isFound = Reflect.has(target, key)
+      // A promise calls `then` of whatever it resolves with.
+      if (!isFound && typeof key === 'string' && key !== 'then') onMissing(key)
+      return isFound
+    },
+  })
+
+/** A plugin imports what this version of `svc-gateway/plugin` or `svc-gateway/kit` does not have. */
+export class MissingExportError extends Error {
+  override readonly name = 'MissingExportError'
+  /** The export and the module, as the end of a sentence. */
+  constructor(exported: string, module: string) {
+    super(`imports "${exported}", which ${module} does not have in version ${readVersion()}`)
+  }
+}
+
+/** The error of Node about an import that a module does not export. */
+function missingExportOf(error: unknown): MissingExportError | undefined {
+  const pattern = /^The requested module '(svc-gateway\/\w+)' does not provide an export named '([\w$]+)'/
+  const [, module, name] = pattern.exec(error instanceof SyntaxError ? error.message : '') ?? []
+  return module !== undefined && name !== undefined ? new MissingExportError(name, module) : undefined
+}
+
 function resolveEntry(jiti: Jiti, entry: string, dir: string): string {
+  const find = (name: string, parentURL: string) => jiti.esmResolve(name, { parentURL, try: true })
   const url =
-    jiti.esmResolve(entry, { parentURL: pathToFileURL(join(dir, 'gateway.json5')).href, try: true }) ??
-    jiti.esmResolve(entry, { parentURL: import.meta.url, try: true })
+    find(entry, pathToFileURL(join(dir, 'gateway.json5')).href) ??
+    find(entry, import.meta.url) ??
+    findPackageModule(resolve(dir, entry), find)
   if (url === undefined) throw new Error(`it was not found; install it, or write the path relative to ${dir}`)
   return fileURLToPath(url)
+}
+
+/** The module that a folder with a package exports to others. */
+function findPackageModule(
+  folder: string,
+  find: (name: string, parentURL: string) => string | undefined,
+): string | undefined {
+  const manifest = join(folder, 'package.json')
+  if (!existsSync(manifest)) return undefined
+  const { name } = readManifest(manifest)
+  return typeof name === 'string' ? find(name, pathToFileURL(manifest).href) : undefined
 }
 
 const isTypeScript = (file: string) => /\.[cm]?tsx?$/.test(file)

@@ -1,8 +1,11 @@
 // Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence;
 // the others start.
+import { fillDefaults } from '../config/defaults.ts'
 import { withDeadline } from '../deadline.ts'
 import { firstLineOf } from '../errors.ts'
 import type { Channel, Command, Extension, Log, Preset, Provider, Scheme, Toolset } from '../plugin/plugin.ts'
+import { fieldsOf, listOf, textOf } from '../kit/shapes.ts'
+import { type JsonSchema, listProblems } from '../typebox.ts'
 import { silentLog } from './extension-log.ts'
 import {
   createImporter,
@@ -11,9 +14,14 @@ import {
   type ImportedModule,
   type Importer,
   importBuiltins,
+  MissingExportError,
 } from './import.ts'
+import { createImportGuard, type ImportGuard } from './import-guard.ts'
+import { type Fault, fault, isObject } from './members.ts'
 import { createPackages, type FoundPackages, type NeedsPackages } from './packages.ts'
-import { findFault, isSameCommand } from './verify.ts'
+import { findPluginPackage, findUnmetNeed, labelOfPackage, type PluginPackage } from './plugin-package.ts'
+import { presetFaults } from './verify-preset.ts'
+import { findFaults, isSameCommand } from './verify.ts'
 
 export interface LoadOptions {
   /** The `plugins` of the configuration: packages, or paths relative to `dir`. */
@@ -24,6 +32,24 @@ export interface LoadOptions {
   log?: Log
   /** How long the import of a plugin may take, in milliseconds; default 10 000. */
   importLimitMs?: number
+  /** The folder for compiled code. Default: `state/jiti` in the configuration directory. */
+  cacheDir?: string
+  /** True: there is no configuration, so a tool with the name of another one is a fault. */
+  isAlone?: boolean
+}
+
+/** A fault of a plugin. */
+export interface PluginFinding {
+  /** A warning does not keep the extension from being used. */
+  severity: 'error' | 'warning'
+  /** The entry of `plugins`. */
+  plugin: string
+  /** `toolset "dice"`. Absent: the fault concerns the module. */
+  extension?: string
+  /** The member of the declaration, such as `tools[0].args`. */
+  member?: string
+  /** A sentence that names all of this, what is wrong, and what to do. */
+  sentence: string
 }
 
 /** All extensions by name. */
@@ -35,13 +61,19 @@ export interface Extensions {
   schemes: ReadonlyMap<string, Scheme>
   /** Where each extension comes from: `svc-gateway` if it is built in, else the entry of `plugins`. */
   sources: ReadonlyMap<Extension, string>
+  /** The packages of the plugins, by their entries of `plugins`. A plugin that is a single file may have none. */
+  packages: ReadonlyMap<string, PluginPackage>
   /**
    * Finds the npm packages that an account of a channel needs, the job or the setup of a preset, or a part of the
    * gateway.
    */
   findPackages(needed: NeedsPackages, settings: Record<string, unknown>): FoundPackages
-  /** One sentence for each refused extension: which one, from where, why, and what to do. */
+  /** One sentence for each reason why an extension was refused: which one, from where, why, and what to do. */
   problems: readonly string[]
+  /** One sentence for each fault of a plugin that is used nevertheless. */
+  warnings: readonly string[]
+  /** The same faults for programs. */
+  findings: readonly PluginFinding[]
   /** The files of the plugins, without those of installed packages. */
   pluginFiles(): string[]
   /** Call it when the extensions are no longer used, or declare them with `using`. */
@@ -55,21 +87,28 @@ export async function loadExtensions({
   dir,
   log = silentLog,
   importLimitMs = 10_000,
+  cacheDir,
+  isAlone = false,
 }: LoadOptions): Promise<Extensions> {
-  const importer = plugins.length > 0 ? createImporter(dir) : undefined
-  const theirs = importPlugins(importer, plugins, importLimitMs)
-  const registry = createRegistry()
+  const registry = createRegistry({ isAlone })
   registry.addModule({ source: ownSource, module: await importBuiltinCommands() })
   registry.addModule({ source: ownSource, module: await importBuiltins() })
-  for (const module of await theirs) registry.addModule(module)
+  // After the built-in ones, so that whatever happens meanwhile is the work of a plugin.
+  const importer = plugins.length > 0 ? createImporter({ dir, cacheDir }) : undefined
+  const theirs = await importPlugins(importer, plugins, importLimitMs)
+  theirs.modules.forEach(registry.addModule)
+  registry.verifyPresets()
   log.debug({ plugins: plugins.length, extensions: registry.extensions.sources.size }, 'extensions loaded')
   const packages = createPackages(dir)
   const close = (): void => {
     packages.close()
     importer?.close()
+    theirs.close()
   }
   return {
     ...registry.extensions,
+    ...describeFindings(registry.findings),
+    packages: packagesOf(theirs.modules),
     findPackages: (needed, settings) =>
       packages.find(needed, { settings, file: registry.files.get(needed as Extension) ?? import.meta.filename }),
     pluginFiles: () => importer?.files() ?? [],
@@ -91,12 +130,15 @@ export async function loadCommands({
   plugins,
   dir,
   importLimitMs = 5_000,
-}: Omit<LoadOptions, 'log'>): Promise<Commands> {
+}: Omit<LoadOptions, 'log' | 'cacheDir' | 'isAlone'>): Promise<Commands> {
   const registry = createRegistry()
   registry.addModule({ source: ownSource, module: await importBuiltinCommands() })
   // Its importer stays open: the code of a command is imported when it runs.
-  const importer = plugins.length > 0 ? createImporter(dir) : undefined
-  for (const { source, module, fault } of await importPlugins(importer, plugins, importLimitMs)) {
+  const importer = plugins.length > 0 ? createImporter({ dir }) : undefined
+  const theirs = await importPlugins(importer, plugins, importLimitMs)
+  // A command may end the process.
+  theirs.close()
+  for (const { source, module, fault } of theirs.modules) {
     const exported = [module?.exported]
       .flat()
       .filter((one) => (one as Partial<Command> | undefined)?.kind === 'command')
@@ -106,16 +148,44 @@ export async function loadCommands({
       ...(fault !== undefined && { fault }),
     })
   }
-  const { sources, problems } = registry.extensions
-  return { commands: sources as ReadonlyMap<Command, string>, problems }
+  const { problems } = describeFindings(registry.findings)
+  return { commands: registry.extensions.sources as ReadonlyMap<Command, string>, problems }
 }
 
-const importPlugins = async (
+interface LoadedPlugins {
+  modules: readonly LoadedModule[]
+  /** Until then, a plugin whose import ends the process later is named. */
+  close(): void
+}
+
+async function importPlugins(
   importer: Importer | undefined,
   plugins: readonly string[],
   limitMs: number,
-): Promise<LoadedModule[]> =>
-  importer ? await Promise.all([...new Set(plugins)].map((one) => load(one, importer.importPlugin(one), limitMs))) : []
+): Promise<LoadedPlugins> {
+  if (!importer) return { modules: [], close() {} }
+  // An import that only waits is given up first.
+  const guard = createImportGuard({ limitMs: limitMs + blockedMs, describe: describeImportError })
+  const modules: LoadedModule[] = []
+  // One after another, so that it is known which plugin does what.
+  for (const source of new Set(plugins)) modules.push(await load(source, { importer, guard, limitMs }))
+  guard.stopWatching()
+  return { modules, close: guard.close }
+}
+
+const describeFindings = (
+  findings: readonly PluginFinding[],
+): Pick<Extensions, 'problems' | 'warnings' | 'findings'> => {
+  const sentencesOf = (wanted: PluginFinding['severity']) =>
+    findings.flatMap(({ severity, sentence }) => (severity === wanted ? [sentence] : []))
+  return { findings, problems: sentencesOf('error'), warnings: sentencesOf('warning') }
+}
+
+/** How much longer than the limit of an import a plugin may block the process. */
+const blockedMs = 1000
+
+const packagesOf = (modules: readonly LoadedModule[]): Map<string, PluginPackage> =>
+  new Map(modules.flatMap(({ source, package: found }) => (found ? [[source, found]] : [])))
 
 /** The built-in extensions alone, for commands that need no configuration. */
 export async function loadBuiltins(): Promise<Extensions> {
@@ -135,21 +205,47 @@ export function isOwnToolset({ toolsets, sources }: Pick<Extensions, 'toolsets' 
 
 interface LoadedModule {
   source: string
+  /** The package that the module belongs to. */
+  package?: PluginPackage
   module?: ImportedModule
+  /** Why it cannot be used, as the end of a sentence. */
   fault?: string
+  /** What its import did besides declaring, as ends of sentences. */
+  effects?: readonly string[]
 }
 
-/** A plugin that throws, or whose import never ends, does not block the start. */
-async function load(source: string, importing: Promise<ImportedModule>, limitMs: number): Promise<LoadedModule> {
+interface ImportOptions {
+  importer: Importer
+  guard: ImportGuard
+  limitMs: number
+}
+
+/** A plugin that throws, ends the process, or whose import never ends, does not block the start. */
+async function load(source: string, { importer, guard, limitMs }: ImportOptions): Promise<LoadedModule> {
   const limit = { ms: limitMs, reason: () => new Error(`the import did not end within ${limitMs} ms`) }
+  const loaded: LoadedModule = { source }
   try {
-    return { source, module: await withDeadline(limit, () => importing) }
+    const file = await importer.locate(source)
+    const found = findPluginPackage(file)
+    if (found) loaded.package = found
+    const unmet = found && (await findUnmetNeed(found))
+    if (unmet !== undefined) return { ...loaded, fault: unmet }
+    const importModule = () => withDeadline(limit, () => importer.importPlugin(file))
+    const { result: module, effects } = await guard.run(source, importModule)
+    const isEmpty = Array.isArray(module.exported) && module.exported.length === 0
+    return { ...loaded, effects, ...(isEmpty ? { fault: emptyExport } : { module }) }
   } catch (error) {
-    return {
-      source,
-      fault: `importing it failed (${describeImportError(error)}); fix it, or remove it from \`plugins\``,
-    }
+    return { ...loaded, fault: describeFailure(error, loaded.package) }
   }
+}
+
+const emptyExport = 'its default export is an empty list; export what a function such as defineToolset returns'
+
+function describeFailure(error: unknown, found: PluginPackage | undefined): string {
+  if (!(error instanceof MissingExportError))
+    return `importing it failed (${describeImportError(error)}); fix it, or remove it from \`plugins\``
+  const label = found ? labelOfPackage(found) : 'it'
+  return `${label} ${error.message}; update svc-gateway, or use a version of the plugin that was made for this one`
 }
 
 interface Origin {
@@ -161,7 +257,7 @@ interface Origin {
 type Named = Pick<Extension, 'kind' | 'name'> & { aliases?: readonly string[] }
 
 /** The name of an extension, and the aliases of a channel, which requests may use like names. */
-const namesOf = ({ name, aliases = [] }: Named): readonly string[] => [name, ...aliases]
+const namesOf = ({ name, aliases }: Named): readonly unknown[] => [name, ...listOf(aliases)]
 
 /** Whether two extensions of one kind cannot both be used. */
 export const sharesName = (one: Named, other: Named): boolean =>
@@ -169,7 +265,7 @@ export const sharesName = (one: Named, other: Named): boolean =>
     ? isSameCommand(one.name, other.name)
     : namesOf(one).some((name) => namesOf(other).includes(name))
 
-function createRegistry() {
+function createRegistry({ isAlone = false } = {}) {
   const byKind = {
     channel: new Map<string, Channel>(),
     toolset: new Map<string, Toolset>(),
@@ -181,7 +277,9 @@ function createRegistry() {
   const sources = new Map<Extension, string>()
   const files = new Map<Extension, string>()
   const toolSources = new Map<string, string>()
-  const problems: string[] = []
+  /** Those of plugins, also with other faults. */
+  const presets: { preset: Preset; source: string }[] = []
+  const findings: PluginFinding[] = []
 
   function register(extension: Extension, { source, file }: Origin): void {
     const extensions = byKind[extension.kind] as Map<string, Extension>
@@ -191,28 +289,72 @@ function createRegistry() {
     for (const name of toolNames(extension)) toolSources.set(name, source)
   }
 
-  function duplicateFault(extension: Extension): string | undefined {
+  /** The declaration may have other faults. */
+  function* takenNames(extension: Extension): Iterable<Fault> {
+    const { kind, name } = fieldsOf(extension)
+    if (typeof name !== 'string' || !Object.hasOwn(byKind, String(kind))) return
     const twin = [...byKind[extension.kind].values()].find((one) => sharesName(one, extension))
-    if (twin)
-      return `"${sources.get(twin)}" already has one of that name; rename it, or remove one of the two from \`plugins\``
+    if (twin) {
+      yield fault(
+        'name',
+        `"${sources.get(twin)}" already has one of that name; rename it, or remove one of the two from \`plugins\``,
+      )
+      return
+    }
     const tools = toolNames(extension)
-    const double = tools.find((name, index) => toolSources.has(name) || tools.indexOf(name) !== index)
-    return double && `"${toolSources.get(double) ?? 'itself'}" already has a tool "${double}"; rename it`
+    for (const name of new Set(tools.filter((one, index) => tools.indexOf(one) !== index)))
+      yield fault('tools', `it has two tools "${name}"; rename one of them`)
+    // The operator can rename a tool, so this matters only where no operator is known.
+    for (const name of isAlone ? new Set(tools.filter((one) => toolSources.has(one))) : [])
+      yield { member: 'tools', problem: describeTaken(name, toolSources.get(name) as string), warning: true }
+  }
+
+  function note(extension: Extension, source: string, { member, problem, warning }: Fault): void {
+    const verb = warning ? 'has a fault' : 'was refused'
+    const end = problem.endsWith('?') ? '' : '.'
+    findings.push({
+      severity: warning ? 'warning' : 'error',
+      plugin: source,
+      extension: nameOf(extension),
+      ...(member !== '' && { member }),
+      sentence: `${labelOf(extension)} from "${source}" ${verb}: ${problem}${end}`,
+    })
+  }
+
+  /** @returns whether the extension can be used */
+  function verify(extension: Extension, source: string, find: () => Iterable<Fault>): boolean {
+    const faults = faultsOf(find)
+    for (const one of faults) note(extension, source, one)
+    return faults.every(({ warning }) => warning)
   }
 
   function add(extension: Extension, origin: Origin): void {
     const { source } = origin
-    const fault = faultOf(() => findFault(extension, { compile: source !== ownSource }) ?? duplicateFault(extension))
-    if (fault === undefined) register(extension, origin)
-    else problems.push(`${labelOf(extension)} from "${source}" was refused: ${fault}.`)
+    const find = () => [...findFaults(extension, { compile: source !== ownSource }), ...takenNames(extension)]
+    if (verify(extension, source, find)) register(extension, origin)
+    if (source !== ownSource && isPreset(extension)) presets.push({ preset: extension, source })
   }
 
   return {
-    addModule({ source, module, fault }: LoadedModule): void {
+    addModule: ({ source, module, fault: problem, effects = [] }: LoadedModule): void => {
+      const plugin = { plugin: source }
+      if (problem !== undefined)
+        findings.push({ severity: 'error', ...plugin, sentence: `The plugin "${source}" was refused: ${problem}.` })
+      for (const effect of effects)
+        findings.push({ severity: 'warning', ...plugin, sentence: `The import of the plugin "${source}" ${effect}.` })
       if (module) for (const one of [module.exported].flat()) add(one as Extension, { source, file: module.file })
-      else problems.push(`The plugin "${source}" was refused: ${fault}.`)
+    },
+    /** Their schemes may be those of other plugins. */
+    verifyPresets(): void {
+      for (const { preset, source } of presets) {
+        const isSound = verify(preset, source, () => presetFaults(preset, byKind.scheme))
+        if (isSound || byKind.preset.get(preset.name) !== preset) continue
+        byKind.preset.delete(preset.name)
+        sources.delete(preset)
+      }
     },
     files,
+    findings,
     extensions: {
       channels: byKind.channel,
       toolsets: byKind.toolset,
@@ -220,31 +362,55 @@ function createRegistry() {
       presets: byKind.preset,
       schemes: byKind.scheme,
       sources,
-      problems,
     },
   }
 }
 
-const toolNames = (extension: Extension): string[] =>
-  extension.kind === 'toolset' ? (extension.tools ?? []).map(({ name }) => name) : []
+/** Whether it is enough of a preset to check its mapping and its authentication. */
+function isPreset(extension: unknown): extension is Preset {
+  const { kind, mapping, auth = {} } = fieldsOf(extension)
+  return kind === 'preset' && isObject(mapping) && isObject(auth)
+}
+
+const describeTaken = (name: string, source: string): string =>
+  `"${source}" already has a tool "${name}", so this one is left out unless \`tools.rename\` gives it another name; ` +
+  'rename it'
+
+/** The names of its tools, and of those that it opens with its default settings. */
+function toolNames(extension: Extension): string[] {
+  if (extension.kind !== 'toolset') return []
+  const { tools, expected, config = {} } = extension as Toolset
+  const settings = fillDefaults(config, {})
+  const later = typeof expected === 'function' && fits(config, settings) ? expected(settings) : []
+  const names = [...listOf(tools), ...listOf(later)].map((tool) => textOf(fieldsOf(tool)['name']) ?? '')
+  return names.filter((name) => name !== '' && !name.includes('*'))
+}
+
+const fits = (schema: JsonSchema, value: unknown): boolean => listProblems(schema, value).length === 0
 
 /** A declaration that throws while it is read is faulty, too. */
-function faultOf(find: () => string | undefined): string | undefined {
+function faultsOf(find: () => Iterable<Fault>): Fault[] {
   try {
-    return find()
+    return [...find()]
   } catch (error) {
-    return `reading it failed (${firstLineOf(error)})`
+    return [fault('', `reading it failed (${firstLineOf(error)})`)]
   }
 }
 
-/** `The channel "pager"`, as far as the declaration says what it is. */
-function labelOf(extension: Partial<Extension> | null | undefined): string {
+/** `toolset dice`, as far as the declaration says what it is. */
+function nameOf(extension: unknown): string {
   try {
-    const kind = typeof extension?.kind === 'string' ? extension.kind : 'extension'
-    return typeof extension?.name === 'string'
-      ? `The ${kind} ${JSON.stringify(extension.name.slice(0, 80))}`
-      : `${kind === 'extension' ? 'An' : 'A'} ${kind}`
+    const { kind, name } = fieldsOf(extension)
+    const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : undefined
+    return [typeof kind === 'string' ? kind : 'extension', shown].filter(Boolean).join(' ')
   } catch {
-    return 'An extension'
+    return 'extension'
   }
+}
+
+/** `The channel "pager"` or `A channel` */
+function labelOf(extension: unknown): string {
+  const name = nameOf(extension)
+  if (name.includes('"')) return `The ${name}`
+  return `${name === 'extension' ? 'An' : 'A'} ${name}`
 }

@@ -1,30 +1,57 @@
 // Checks what a scheme declares about signatures and tokens, and describes in one sentence what is wrong.
 import { signedTextProblem } from '../config/schemes.ts'
+import type { Signature, TokenHeader } from '../plugin/plugin.ts'
+import { type Fault, fault, type Fields, inside, isObject, isText, memberFaults, type Members } from './members.ts'
 
-type Fields = Record<string, unknown>
+/** What each entry may have. The checks below say what it must be. */
+const signatureMembers: Members<Signature> = {
+  header: 'anything',
+  algorithm: 'anything?',
+  encoding: 'anything?',
+  prefix: 'anything?',
+  separator: 'anything?',
+  signed: 'anything?',
+  timestamp: 'anything?',
+  id: 'anything?',
+  secretEncoding: 'anything?',
+  secretPrefix: 'anything?',
+}
+const tokenMembers: Members<TokenHeader> = { header: 'anything', word: 'anything?' }
 
-/** Each check relies on those before it, so the caller stops at the first fault. */
-export function* schemeFaults(scheme: Fields): Generator<string | undefined> {
+export function* schemeFaults(scheme: Fields): Iterable<Fault> {
   const ways = ['signatures', 'tokens', 'createVerifier'].filter((field) => scheme[field] !== undefined)
-  if (ways.length !== 1) yield 'it must declare one of `signatures`, `tokens` and `createVerifier`'
-  yield listFault('signatures', scheme['signatures'], signatureFault)
-  yield listFault('tokens', scheme['tokens'], tokenFault)
-  if (scheme['hiddenHeaders'] !== undefined)
-    yield listFault('hiddenHeaders', scheme['hiddenHeaders'], (header) => headerFault('a name', header))
-  const { covers, secret } = scheme
-  if (covers !== undefined && !(Array.isArray(covers) && covers.every((one) => one === 'body' || one === 'url')))
-    yield '`covers` must be a list of "body" and "url"'
+  if (ways.length !== 1) yield fault('', 'it must declare one of `signatures`, `tokens` and `createVerifier`')
+  yield* listFaults('signatures', scheme['signatures'], { find: signatureFault, members: signatureMembers })
+  yield* listFaults('tokens', scheme['tokens'], { find: tokenFault, members: tokenMembers })
+  if (Array.isArray(scheme['hiddenHeaders']))
+    yield* listFaults('hiddenHeaders', scheme['hiddenHeaders'], { find: (header) => headerFault('a name', header) })
+  const { covers = [], secret } = scheme
+  if (Array.isArray(covers) && !covers.every((one) => one === 'body' || one === 'url'))
+    yield fault('covers', '`covers` must be a list of "body" and "url"')
   if (secret !== undefined && secret !== false && !isText(secret))
-    yield '`secret` must say what a valid secret is, or be false if there is none'
+    yield fault('secret', '`secret` must say what a valid secret is, or be false if there is none')
+}
+
+interface EntryCheck {
+  find(entry: unknown): string | undefined
+  /** Absent: an entry is no object. */
+  members?: Readonly<Record<string, string>>
 }
 
 /** Functions return their lists when the configuration is known. */
-function listFault(field: string, list: unknown, check: (entry: unknown) => string | undefined): string | undefined {
-  if (list === undefined || (typeof list === 'function' && field !== 'hiddenHeaders')) return undefined
-  if (!Array.isArray(list) || list.length === 0) return `\`${field}\` must be a list with at least one entry`
-  const faults = list.map((entry, index) => ({ index, fault: check(entry) }))
-  const found = faults.find(({ fault }) => fault !== undefined)
-  return found && `in \`${field}[${found.index}]\`, ${found.fault}`
+function* listFaults(field: string, list: unknown, { find, members }: EntryCheck): Iterable<Fault> {
+  if (list === undefined || (typeof list === 'function' && field !== 'hiddenHeaders')) return
+  if (!Array.isArray(list) || list.length === 0) {
+    yield fault(field, `\`${field}\` must be a list with at least one entry`)
+    return
+  }
+  for (const [index, entry] of list.entries()) {
+    const place = `${field}[${index}]`
+    const problem = find(entry)
+    if (problem !== undefined) yield fault(place, `in \`${place}\`, ${problem}`)
+    if (members && isObject(entry))
+      yield* inside(place, memberFaults(entry, { members, of: 'an entry' }, { compile: false }))
+  }
 }
 
 const choices: Readonly<Record<string, readonly unknown[]>> = {
@@ -95,7 +122,3 @@ const headerFault = (what: string, header: unknown): string | undefined =>
   typeof header === 'string' && /^[\da-z!#$%&'*+.^_`|~-]+$/.test(header)
     ? undefined
     : `${what} must be the name of a header in lower case`
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''

@@ -1,26 +1,160 @@
-// Checks the declaration of an extension, and describes in one sentence what is wrong and how to fix it.
+// Checks the declaration of an extension, and describes each fault in one sentence that says how to fix it.
 import { actionFields } from '../action.ts'
 import { gatewayKeysOfChannel, gatewayKeysOfProvider } from '../config/schema/extensions.ts'
 import { commonAuthKeys } from '../config/schema/hook-auth.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
-import { firstLineOf } from '../errors.ts'
-import type { Extension, Tool } from '../plugin/plugin.ts'
-import { compileCheck } from '../typebox.ts'
+import { escapeInLine } from '../kit/escape-for-terminal.ts'
+import type {
+  ChannelLimits,
+  CommandArgument,
+  CommandOption,
+  Extension,
+  ModelServer,
+  ModelService,
+  PresetSetup,
+  TextMarks,
+  Tool,
+} from '../plugin/plugin.ts'
+
+import {
+  type Fault,
+  fault,
+  inside,
+  isObject,
+  isText,
+  memberFaults,
+  type Fields,
+  type Members,
+  type VerifyOptions,
+} from './members.ts'
+import { panelFault } from './verify-panel.ts'
 import { schemeFaults } from './verify-scheme.ts'
 
 type Kind = Extension['kind']
-type Fields = Record<string, unknown>
-type Need = 'text' | 'schema' | 'settings' | 'function' | 'object'
+type OfKind<One extends Kind> = Extract<Extension, { kind: One }>
 
-/** What each kind must declare. `settings` is the schema of an object: a section of the configuration. */
-const needs: Record<Kind, Record<string, Need>> = {
-  channel: { description: 'text', config: 'settings', target: 'schema', limits: 'object', connect: 'function' },
-  toolset: { description: 'text' },
-  provider: { description: 'text', config: 'settings', models: 'function' },
-  preset: { description: 'text', payload: 'schema', mapping: 'object' },
-  scheme: { description: 'text' },
-  command: { description: 'text', run: 'function' },
+/** Every member of the contract. What has none of these names is a typing error. */
+const members: { [One in Kind]: Members<OfKind<One>> } = {
+  channel: {
+    description: 'text',
+    config: 'settings',
+    target: 'schema',
+    limits: 'object',
+    connect: 'function',
+    aliases: 'list?',
+    sender: 'schema?',
+    group: 'schema?',
+    normalizeId: 'function?',
+    packages: 'function?',
+    login: 'function?',
+    logout: 'function?',
+    panel: 'anything?',
+  },
+  toolset: {
+    description: 'text',
+    config: 'settings?',
+    tools: 'list?',
+    open: 'function?',
+    expected: 'function?',
+    panel: 'anything?',
+  },
+  provider: {
+    description: 'text',
+    config: 'settings',
+    models: 'function',
+    pricing: 'function?',
+    listModels: 'function?',
+    service: 'object?',
+    localServers: 'list?',
+  },
+  preset: {
+    description: 'text',
+    payload: 'schema',
+    mapping: 'object',
+    auth: 'object?',
+    config: 'settings?',
+    deliveryId: 'function?',
+    toAction: 'function?',
+    samples: 'function?',
+    start: 'function?',
+    needsJob: 'function?',
+    packages: 'function?',
+    setup: 'object?',
+    panel: 'anything?',
+  },
+  scheme: {
+    description: 'text',
+    config: 'settings?',
+    findProblems: 'function?',
+    secret: 'anything?',
+    signatures: 'anything?',
+    tokens: 'anything?',
+    createVerifier: 'function?',
+    hiddenHeaders: 'list?',
+    covers: 'list?',
+    sign: 'function?',
+    answerHandshake: 'function?',
+    createChallenge: 'function?',
+    acknowledge: 'function?',
+  },
+  command: {
+    description: 'text',
+    run: 'function',
+    examples: 'list',
+    group: 'text?',
+    arguments: 'object?',
+    options: 'object?',
+    needs: 'list?',
+    json: 'text?',
+    limit: 'anything?',
+  },
+}
+
+const toolMembers: Members<Tool> = {
+  description: 'text',
+  args: 'settings',
+  execute: 'function',
+  group: 'text?',
+  optIn: 'flag?',
+  effects: 'anything?',
+  changes: 'anything?',
+  repeatable: 'flag?',
+}
+
+const limitMembers: Members<ChannelLimits> = {
+  maxText: 'anything',
+  unit: 'anything?',
+  format: 'anything?',
+  idempotency: 'anything',
+  maxFileBytes: 'anything?',
+  maxChoices: 'anything?',
+}
+
+const markMembers: Members<TextMarks> = {
+  bold: 'list?',
+  italic: 'list?',
+  strike: 'list?',
+  code: 'list?',
+  codeBlock: 'list?',
+  endAtLines: 'flag?',
+}
+
+const setupMembers: Members<PresetSetup> = { answers: 'settings', run: 'function' }
+const serviceMembers: Members<ModelService> = { title: 'text', keyVariables: 'list', model: 'text', traceName: 'text?' }
+const serverMembers: Members<ModelServer> = { title: 'text', baseUrl: 'text' }
+
+/** Of an argument or an option of a command. */
+const valueMembers: Members<CommandArgument & CommandOption> = {
+  description: 'text',
+  choices: 'list?',
+  completes: 'text?',
+  optional: 'flag?',
+  value: 'text?',
+  required: 'flag?',
+  repeatable: 'flag?',
+  default: 'anything?',
+  parse: 'function?',
 }
 
 /** The commands of the gateway itself. */
@@ -31,7 +165,12 @@ export const coreCommands: readonly string[] = [
   'completion',
   'doctor',
   'help',
+  'plugin add',
+  'plugin check',
+  'plugin list',
   'plugin new',
+  'plugin remove',
+  'probe-plugin',
   'probe-plugins',
   'restore',
   'setup',
@@ -46,7 +185,7 @@ export const coreCommands: readonly string[] = [
 /** Names that mean something else where an extension's name, or a key of its settings, would stand. */
 const taken: Record<Kind, { names: readonly string[]; settings: readonly string[] }> = {
   channel: { names: ['last', 'none'], settings: [...gatewayKeysOfChannel] },
-  toolset: { names: ['profile', 'allow', 'deny', 'subagents', 'effects', 'channels'], settings: [] },
+  toolset: { names: ['profile', 'allow', 'ask', 'deny', 'subagents', 'effects', 'rename', 'channels'], settings: [] },
   provider: { names: [], settings: [...gatewayKeysOfProvider] },
   preset: {
     names: [...actionFields.action.enum, ...Object.keys(HooksSection.properties)],
@@ -58,37 +197,34 @@ const taken: Record<Kind, { names: readonly string[]; settings: readonly string[
 
 const defines = 'defineChannel, defineToolset, defineProvider, definePreset, defineScheme or defineCommand'
 
-/** @returns the fault as the end of a sentence, or nothing if the extension can be used */
-export function findFault(extension: unknown, options: { compile: boolean }): string | undefined {
-  return faultsOf(extension, options.compile).find((fault) => fault !== undefined)
-}
-
-/** Each check relies on those before it, so the caller stops at the first fault. */
-function* faultsOf(extension: unknown, compile: boolean): Generator<string | undefined> {
+/** Finds everything that is wrong with a declaration, as far as it can be seen without the others. */
+export function findFaults(extension: unknown, options: VerifyOptions): Fault[] {
   if (!isObject(extension)) {
     const what = extension === undefined ? 'missing' : 'not an extension'
-    yield `its default export is ${what}; export what ${defines} returns, or a list of them`
-    return
+    return [fault('', `its default export is ${what}; export what ${defines} returns, or a list of them`)]
   }
-  const { kind, name } = extension
-  if (!isKind(kind)) {
-    yield `its kind is unknown; declare it with ${defines}`
-    return
-  }
-  yield nameFault(kind, name)
-  for (const [field, need] of Object.entries(needs[kind]))
-    yield fieldFault(field, need, { value: extension[field], compile })
-  yield settingsFault(kind, extension['config'])
-  if (kind === 'channel') yield* channelFaults(extension, compile)
-  if (kind === 'toolset') yield* toolsetFaults(extension, compile)
-  if (kind === 'preset') yield* optionalFaults(extension, optionalOfPreset, compile)
-  if (kind === 'scheme') {
-    yield* optionalFaults(extension, optionalOfScheme, compile)
-    yield* schemeFaults(extension)
-  }
-  if (kind === 'command') yield* commandFaults(extension)
-  if (kind === 'provider' && extension['listModels'] !== undefined)
-    yield fieldFault('listModels', 'function', { value: extension['listModels'], compile })
+  const { kind } = extension
+  if (!isKind(kind)) return [fault('kind', `its kind is unknown; declare it with ${defines}`)]
+  return [...faultsOf(kind, extension, options)]
+}
+
+/** Finds what is wrong with one tool, also with a tool that a toolset opens later. */
+export const findToolFaults = (tool: unknown, options: VerifyOptions): Fault[] => [...toolFaults(tool, options)]
+
+function* faultsOf(kind: Kind, extension: Fields, options: VerifyOptions): Iterable<Fault> {
+  const name = nameFault(kind, extension['name'])
+  if (name !== undefined) yield fault('name', name)
+  yield* memberFaults(extension, { members: members[kind], of: `a ${kind}`, also: ['kind', 'name'] }, options)
+  yield* takenSettings(kind, extension['config'])
+  const panel = hasPanel(kind) && extension['panel'] !== undefined && panelFault(extension['panel'], options.compile)
+  if (panel) yield fault('panel', panel)
+  if (kind === 'channel') yield* channelFaults(extension, options)
+  if (kind === 'toolset') yield* toolsetFaults(extension, options)
+  if (kind === 'preset' && isObject(extension['setup']))
+    yield* inside('setup', memberFaults(extension['setup'], { members: setupMembers, of: 'a setup' }, options))
+  if (kind === 'provider') yield* providerFaults(extension, options)
+  if (kind === 'scheme') yield* schemeFaults(extension)
+  if (kind === 'command') yield* commandFaults(extension, options)
 }
 
 /** @returns why an extension cannot have this name, as the end of a sentence */
@@ -111,182 +247,118 @@ function commandNameFault(name: unknown): string | undefined {
 export const isSameCommand = (one: string, other: string): boolean =>
   one === other || one.startsWith(`${other} `) || other.startsWith(`${one} `)
 
-function fieldFault(
-  field: string,
-  need: Need,
-  { value, compile }: { value: unknown; compile: boolean },
-): string | undefined {
-  switch (need) {
-    case 'text':
-      return isText(value) ? undefined : `\`${field}\` is missing; describe its purpose in one sentence`
-    case 'function':
-      return typeof value === 'function' ? undefined : `\`${field}\` must be a function`
-    case 'object':
-      return isObject(value) ? undefined : `\`${field}\` must be an object`
-    case 'schema':
-      return schemaFault(field, value, compile)
-    case 'settings':
-      return schemaFault(field, value, compile) ?? objectSchemaFault(field, value)
-    default:
-      return need satisfies never
-  }
-}
-
-/** The library of a schema that is no JSON Schema, also of one inside a JSON Schema. */
-function foreignLibrary(schema: unknown, depth = 0): string | undefined {
-  if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null || depth > 8) return undefined
-  const { vendor } = ((schema as Fields)['~standard'] ?? {}) as { vendor?: unknown }
-  if (typeof vendor === 'string') return vendor
-  // Older versions of Zod have no such mark.
-  if (isObject(schema) && isObject(schema['_def']) && typeof schema['parse'] === 'function') return 'zod'
-  if (!isObject(schema)) return undefined
-  for (const child of Object.values(schema)) {
-    const vendorOfChild = foreignLibrary(child, depth + 1)
-    if (vendorOfChild !== undefined) return vendorOfChild
-  }
-  return undefined
-}
-
-/** Compiling is slow, so tests compile the built-in schemas instead of every start. */
-function schemaFault(field: string, schema: unknown, compile: boolean): string | undefined {
-  const library = compile ? foreignLibrary(schema) : undefined
-  if (library !== undefined)
-    return `\`${field}\` is a schema of ${library}, not a JSON Schema; build it with Type, or convert it`
-  if (!isObject(schema)) return `\`${field}\` must be a JSON Schema; an empty one is Type.Object({})`
-  if (!compile) return undefined
-  try {
-    compileCheck(schema)
-    return undefined
-  } catch (error) {
-    return `\`${field}\` is not a JSON Schema that can be compiled (${firstLineOf(error)})`
-  }
-}
-
-function objectSchemaFault(field: string, schema: unknown): string | undefined {
-  return (schema as Fields)['type'] === 'object'
-    ? undefined
-    : `\`${field}\` must be the schema of an object; declare it with Type.Object`
-}
-
-function settingsFault(kind: Kind, schema: unknown): string | undefined {
+function* takenSettings(kind: Kind, schema: unknown): Iterable<Fault> {
   const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {}
-  const clash = taken[kind].settings.find((key) => Object.hasOwn(properties, key))
-  return clash && `\`config\` declares "${clash}", which every ${kind} already has; rename it`
+  for (const key of taken[kind].settings.filter((one) => Object.hasOwn(properties, one)))
+    yield fault(`config.properties.${key}`, `\`config\` declares "${key}", which every ${kind} already has; rename it`)
 }
 
-function* toolsetFaults(toolset: Fields, compile: boolean): Generator<string | undefined> {
-  const { config, tools, open, expected } = toolset
-  if (config !== undefined) yield fieldFault('config', 'settings', { value: config, compile })
-  if (expected !== undefined) yield fieldFault('expected', 'function', { value: expected, compile })
-  if (open !== undefined) yield fieldFault('open', 'function', { value: open, compile })
-  else if (!Array.isArray(tools) || tools.length === 0)
-    yield 'it has no tools; give `tools`, or `open` if they need a connection'
-  for (const tool of Array.isArray(tools) ? tools : []) yield toolFault(tool as Partial<Tool>, compile)
+function* toolsetFaults({ tools, open }: Fields, options: VerifyOptions): Iterable<Fault> {
+  if (open === undefined && (tools === undefined || (Array.isArray(tools) && tools.length === 0)))
+    yield fault('tools', 'it has no tools; give `tools`, or `open` if they need a connection')
+  for (const [index, tool] of (Array.isArray(tools) ? tools : []).entries())
+    for (const { member, ...rest } of toolFaults(tool, options)) yield { member: `tools[${index}].${member}`, ...rest }
 }
 
-const optionalOfPreset: Record<string, Need> = {
-  auth: 'object',
-  config: 'settings',
-  deliveryId: 'function',
-  toAction: 'function',
-  samples: 'function',
-  start: 'function',
-  needsJob: 'function',
-  packages: 'function',
-  setup: 'object',
+function* toolFaults(tool: unknown, options: VerifyOptions): Iterable<Fault> {
+  if (!isObject(tool) || typeof tool['name'] !== 'string') {
+    yield fault('name', 'a tool has no name; declare it with defineTool')
+    return
+  }
+  const { name, effects, changes } = tool
+  const shown = escapeInLine(name.slice(0, 80))
+  if (!/^[a-z][a-z0-9_]{0,63}$/.test(name))
+    yield fault('name', `its tool "${shown}" has no valid name; it must be snake_case, at most 64 characters`)
+  for (const { problem, ...rest } of memberFaults(
+    tool,
+    { members: toolMembers, of: 'a tool', also: ['name'] },
+    options,
+  ))
+    yield { problem: `in its tool "${shown}", ${problem}`, ...rest }
+  // A typing error would silently withhold the tool, or allow it.
+  const isEffect = (effect: unknown) => effect === 'reads-private' || effect === 'sends'
+  const isSound =
+    effects === undefined || typeof effects === 'function' || (Array.isArray(effects) && effects.every(isEffect))
+  const problem = '`effects` must be a list of "reads-private" and "sends", or a function that returns one'
+  if (!isSound) yield fault('effects', `in its tool "${shown}", ${problem}`)
+  if (changes !== undefined && changes !== 'nothing' && changes !== 'adds')
+    yield fault(
+      'changes',
+      `in its tool "${shown}", \`changes\` must be "nothing" or "adds"; leave it out if a call may overwrite or delete`,
+    )
 }
 
-const optionalOfScheme: Record<string, Need> = {
-  config: 'settings',
-  findProblems: 'function',
-  createVerifier: 'function',
-  sign: 'function',
-  answerHandshake: 'function',
-  createChallenge: 'function',
-  acknowledge: 'function',
+function* providerFaults({ service, localServers }: Fields, options: VerifyOptions): Iterable<Fault> {
+  if (isObject(service))
+    yield* inside('service', memberFaults(service, { members: serviceMembers, of: 'a service' }, options))
+  for (const [index, server] of (Array.isArray(localServers) ? localServers : []).entries()) {
+    const of = { members: serverMembers, of: 'a server', also: ['name'] }
+    if (isObject(server)) yield* inside(`localServers[${index}]`, memberFaults(server, of, options))
+    else yield fault('localServers', '`localServers` must be a list of objects with a name, a title and a baseUrl')
+  }
 }
 
-function* optionalFaults(
-  extension: Fields,
-  optional: Record<string, Need>,
-  compile: boolean,
-): Generator<string | undefined> {
-  for (const [field, need] of Object.entries(optional))
-    if (extension[field] !== undefined) yield fieldFault(field, need, { value: extension[field], compile })
-}
+const isOptionName = (name: string): boolean => /^[a-z][A-Za-z0-9]{0,31}$/.test(name) && name !== 'help'
 
-function* commandFaults({ arguments: words = {}, options = {}, examples, needs = [] }: Fields): Generator<string> {
-  for (const [field, values] of Object.entries({ arguments: words, options })) {
-    if (!isObject(values)) yield `\`${field}\` must be an object`
-    for (const [name, value] of Object.entries(values as Fields)) {
-      if (!/^[a-z][A-Za-z0-9]{0,31}$/.test(name) || name === 'help')
-        yield `"${name.slice(0, 80)}" in \`${field}\` must be a name in camel case other than "help"`
-      if (!isObject(value) || !isText(value['description'])) yield `\`${field}.${name}\` has no description`
+function* commandFaults({ examples, needs = [], ...command }: Fields, options: VerifyOptions): Iterable<Fault> {
+  for (const field of ['arguments', 'options']) {
+    const values = command[field]
+    for (const [name, value] of isObject(values) ? Object.entries(values) : []) {
+      const place = `${field}.${name.slice(0, 80)}`
+      if (!isOptionName(name))
+        yield fault(place, `"${name.slice(0, 80)}" in \`${field}\` must be a name in camel case other than "help"`)
+      if (isObject(value)) yield* inside(place, memberFaults(value, { members: valueMembers, of: 'it' }, options))
+      else yield fault(place, `\`${place}\` must be an object with a description`)
     }
   }
-  if (!Array.isArray(examples) || examples.length === 0 || !examples.every(isText))
-    yield '`examples` must be a list of command lines'
+  if (Array.isArray(examples) && (examples.length === 0 || !examples.every(isText)))
+    yield fault('examples', '`examples` must be a list of command lines')
   const known = ['control', 'configuration']
-  if (!Array.isArray(needs) || needs.some((need) => !known.includes(need as string)))
-    yield `\`needs\` must be a list of ${known.map((need) => `"${need}"`).join(' and ')}`
+  if (Array.isArray(needs) && needs.some((need) => !known.includes(need as string)))
+    yield fault('needs', `\`needs\` must be a list of ${known.map((need) => `"${need}"`).join(' and ')}`)
 }
 
-function* channelFaults(channel: Fields, compile: boolean): Generator<string | undefined> {
-  yield limitsFault(channel['limits'] as Fields)
-  for (const field of ['sender', 'group'])
-    if (channel[field] !== undefined) yield fieldFault(field, 'schema', { value: channel[field], compile })
-  for (const field of ['login', 'logout', 'normalizeId', 'packages'])
-    if (channel[field] !== undefined) yield fieldFault(field, 'function', { value: channel[field], compile })
-}
-
-function limitsFault(limits: Fields): string | undefined {
-  if (!Number.isSafeInteger(limits['maxText']) || (limits['maxText'] as number) < 1)
-    return '`limits.maxText` must be a whole number of at least 1'
-  const { maxFileBytes } = limits
-  if (maxFileBytes !== undefined && (!Number.isSafeInteger(maxFileBytes) || (maxFileBytes as number) < 1))
-    return '`limits.maxFileBytes` must be a whole number of at least 1'
+function* channelFaults({ limits, aliases }: Fields, options: VerifyOptions): Iterable<Fault> {
+  const names: readonly unknown[] = Array.isArray(aliases) ? aliases : []
+  for (const [index, alias] of names.entries()) {
+    const problem = nameFault('channel', alias)
+    if (problem !== undefined) yield fault(`aliases[${index}]`, `in \`aliases\`, ${problem}`)
+  }
+  if (!isObject(limits)) return
+  yield* inside('limits', memberFaults(limits, { members: limitMembers, of: 'limits' }, options))
+  for (const key of ['maxText', 'maxFileBytes', 'maxChoices']) {
+    const isAbsent = key !== 'maxText' && limits[key] === undefined
+    if (!isAbsent && (!Number.isSafeInteger(limits[key]) || (limits[key] as number) < 1))
+      yield fault(`limits.${key}`, `\`limits.${key}\` must be a whole number of at least 1`)
+  }
+  yield* formatFaults(limits['format'], options)
   for (const [key, values] of Object.entries(limitChoices))
-    if (!values.includes(limits[key] as string | undefined))
-      return `\`limits.${key}\` must be ${values
-        .filter((value) => value !== undefined)
-        .map((value) => `"${value}"`)
-        .join(', ')}`
-  return undefined
+    if (!values.includes(limits[key] as string | undefined)) {
+      const choices = values.filter((value) => value !== undefined).map((value) => `"${value}"`)
+      yield fault(`limits.${key}`, `\`limits.${key}\` must be ${choices.join(', ')}`)
+    }
+}
+
+function* formatFaults(format: unknown, options: VerifyOptions): Iterable<Fault> {
+  if (isObject(format)) {
+    yield* inside('limits.format', memberFaults(format, { members: markMembers, of: 'the marks' }, options))
+    for (const [name, mark] of Object.entries(format))
+      if (Array.isArray(mark) && !(mark.length === 2 && mark.every((part) => typeof part === 'string')))
+        yield fault(
+          `limits.format.${name}`,
+          `\`limits.format.${name}\` must be two texts: what opens the style, and what closes it`,
+        )
+  } else if (![undefined, 'markdown', 'html', 'plain', 'ranges'].includes(format as string | undefined)) {
+    const choices = '"markdown", "html", "plain", "ranges", or the marks of the platform'
+    yield fault('limits.format', `\`limits.format\` must be ${choices}`)
+  }
 }
 
 /** `undefined`: the key may be absent. */
 const limitChoices: Readonly<Record<string, readonly (string | undefined)[]>> = {
   idempotency: ['native', 'reconcile', 'none'],
   unit: [undefined, 'utf16', 'codepoints', 'bytes'],
-  format: [undefined, 'markdown', 'html', 'whatsapp', 'plain', 'ranges'],
 }
 
-/** @returns what is wrong with one tool, also with a tool that a toolset opens later */
-export function toolFault(tool: Partial<Tool>, compile: boolean): string | undefined {
-  if (!isObject(tool) || typeof tool.name !== 'string') return 'a tool has no name; declare it with defineTool'
-  if (!/^[a-z][a-z0-9_]{0,63}$/.test(tool.name))
-    return `its tool "${tool.name.slice(0, 80)}" has no valid name; it must be snake_case, at most 64 characters`
-  const fault =
-    fieldFault('description', 'text', { value: tool.description, compile }) ??
-    fieldFault('args', 'settings', { value: tool.args, compile }) ??
-    fieldFault('execute', 'function', { value: tool.execute, compile }) ??
-    repeatableFault(tool.repeatable) ??
-    effectsFault(tool.effects)
-  return fault && `in its tool "${tool.name}", ${fault}`
-}
-
-const repeatableFault = (repeatable: unknown): string | undefined =>
-  repeatable === undefined || typeof repeatable === 'boolean' ? undefined : '`repeatable` must be true or false'
-
-/** A typing error would silently withhold the tool, or allow it. */
-function effectsFault(effects: unknown): string | undefined {
-  const isEffect = (effect: unknown) => effect === 'reads-private' || effect === 'sends'
-  const sound =
-    effects === undefined || typeof effects === 'function' || (Array.isArray(effects) && effects.every(isEffect))
-  return sound ? undefined : '`effects` must be a list of "reads-private" and "sends", or a function that returns one'
-}
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const isText = (value: unknown) => typeof value === 'string' && value.trim() !== ''
-const isKind = (value: unknown): value is Kind => typeof value === 'string' && Object.hasOwn(needs, value)
+const hasPanel = (kind: Kind) => kind === 'channel' || kind === 'toolset' || kind === 'preset'
+const isKind = (value: unknown): value is Kind => typeof value === 'string' && Object.hasOwn(members, value)

@@ -1,8 +1,9 @@
 // The contract of a channel: it receives messages from a platform and sends the replies.
 import type { ExtensionContext, Json } from './context.ts'
+import type { Panel } from './panel.ts'
 import type { JsonSchema } from '../typebox.ts'
 
-/** A message that somebody wrote on a channel. */
+/** A message that somebody wrote on a channel, or a choice that somebody picked. */
 export interface InboundMessage {
   /** The platform's id of the message. A second message with the same id is ignored as a duplicate. */
   id: string
@@ -13,7 +14,7 @@ export interface InboundMessage {
   from: { id: string; otherIds?: readonly string[] | undefined; name?: string | undefined }
   /** The recipient of a reply: `send` gets it as `to`. */
   to: string
-  /** May be blank if the message has attachments. */
+  /** May be blank if the message has attachments. Of a picked choice, its `text`. */
   text: string
   threadId?: string | undefined
   /**
@@ -23,7 +24,7 @@ export interface InboundMessage {
   group?: 'group' | 'channel' | undefined
   /**
    * Whether a message in a group mentions the account or replies to one of its messages. By default the agent reads
-   * only those. Remove the mention from `text`. Leave it out if the platform does not tell: a text that begins with the
+   * only those. Remove the mention from `text`. A picked choice is a reply. Leave it out if the platform does not tell: a text that begins with the
    * name of the agent (`@helper …`, `helper: …`) then counts as a mention.
    */
   mentioned?: boolean | undefined
@@ -54,7 +55,11 @@ export interface Attachment {
 
 /** One message to send: a text that fits `limits`, or a file. */
 export interface OutboundMessage {
-  /** The same for every attempt to send this message. Pass it on if the platform accepts idempotency keys. */
+  /**
+   * The same for every attempt to send this message, and for no other message. Pass it on if the platform accepts
+   * idempotency keys. It has at most 64 letters, digits, dashes and colons, such as
+   * `019a8f3e-6c1b-7d20-9f4e-2b7a5c8d1e0f:1:0`. For a platform that accepts only UUIDs or fewer characters, hash it.
+   */
   key: string
   to: string
   /** In the format of `limits.format`. With `file`, the caption, which may be empty. */
@@ -65,6 +70,32 @@ export interface OutboundMessage {
   route?: Json
   /** Only if `limits.maxFileBytes` is set. */
   file?: { name: string; type: string; data: Uint8Array }
+  /** Only if `limits.maxChoices` is set, and never with a file. */
+  choices?: readonly MessageChoice[]
+}
+
+/**
+ * An answer to a message that its reader can pick, such as a button below it. Whoever picks it has written a message:
+ * pass it to `receive`, with the sender that the platform names, and with an id of its own each time.
+ */
+export interface MessageChoice {
+  /** What the button says, at most 40 characters. */
+  label: string
+  /** What the message says, at most 64 bytes in UTF-8. */
+  text: string
+}
+
+/** A message that the platform has accepted. */
+export interface SentMessage extends Pick<OutboundMessage, 'to' | 'text' | 'ranges' | 'threadId' | 'route'> {
+  /** The `id` of its `SendResult`. */
+  id: string
+}
+
+/** A message that may have arrived, as `send` got it. Of a file, it has only the name and the type. */
+export interface UncertainMessage extends Omit<OutboundMessage, 'file'> {
+  file?: { name: string; type: string }
+  /** The message was not sent before this time, in milliseconds since 1970, by the clock of the gateway. */
+  firstAttemptAt: number
 }
 
 /** A part of a text that is shown in a style. `start` and `length` count UTF-16 code units. */
@@ -78,7 +109,8 @@ export interface TextRange {
  * The result of one attempt to send.
  * - `sent`: the platform accepted the message; `id` is its id there.
  * - `failed`: the message did certainly not arrive. The gateway does not retry `permanent` and `auth`; it retries
- * `rate` and `transient`, after `retryAfterMs` if given.
+ * `rate` and `transient`, after `retryAfterMs`, or at `resetAt` (in milliseconds since 1970), if given; if both are, at
+ * the later time.
  * - `unknown`: the message may have arrived. The gateway retries only as `limits.idempotency` allows.
  * `detail` appears in the log and in the record of the delivery, so it must hold no secrets and no message text.
  * `resultOfResponse` and `resultOfError` classify what `fetch` returns and throws.
@@ -90,8 +122,24 @@ export type SendResult =
       reason: 'permanent' | 'auth' | 'rate' | 'transient'
       detail: string
       retryAfterMs?: number | undefined
+      resetAt?: number | undefined
     }
   | { outcome: 'unknown'; detail: string }
+
+/** What a platform writes before and after a part of a text, to show it in a style. */
+export type TextMark = readonly [open: string, close: string]
+
+/** The marks of a platform. A style without marks is not shown. */
+export interface TextMarks {
+  bold?: TextMark
+  italic?: TextMark
+  strike?: TextMark
+  code?: TextMark
+  /** Its line breaks belong to it: `['```\n', '\n```']`. */
+  codeBlock?: TextMark
+  /** The platform shows marks as text if they are on two lines, so each line has its own. Not in a block of code. */
+  endAtLines?: true
+}
 
 /** How texts look on the platform, how long a message may be, and what to do when its result is unknown. */
 export interface ChannelLimits {
@@ -103,12 +151,12 @@ export interface ChannelLimits {
    * The format of `text` in `send`. Agents write Markdown; the gateway converts it.
    * - `markdown`: unchanged.
    * - `html`: only the tags `b i s u code pre a blockquote`, with escaped text.
-   * - `whatsapp`: `*bold*`, `_italic_`, `~strike~`, and code in backticks.
    * - `plain`: without marks; links are followed by their address.
    * - `ranges`: as `plain`, with `ranges` beside the text, which say what is bold, code and so on.
+   * - marks: those of the platform, such as `{ bold: ['*', '*'] }`; links are followed by their address.
    * Default: `markdown`.
    */
-  format?: 'markdown' | 'html' | 'whatsapp' | 'plain' | 'ranges'
+  format?: 'markdown' | 'html' | 'plain' | 'ranges' | TextMarks
   /**
    * Whether a message with an unknown result may be sent again.
    * - `native`: yes, the platform drops a second message with the same `key`.
@@ -118,12 +166,18 @@ export interface ChannelLimits {
   idempotency: 'native' | 'reconcile' | 'none'
   /** Largest file that `send` accepts, in bytes. Absent: the channel sends no files. */
   maxFileBytes?: number
+  /** How many choices a message can have. Absent: none. The text of a message says, too, what can be answered. */
+  maxChoices?: number
+}
+
+/** What everything that runs for one account gets. */
+export interface AccountContext extends ExtensionContext {
+  /** The id of the account in `channels.<name>.accounts`, or `default`. */
+  accountId: string
 }
 
 /** The context of one connection. */
-export interface ChannelContext extends ExtensionContext {
-  /** The id of the account in `channels.<name>.accounts`, or `default`. */
-  accountId: string
+export interface ChannelContext extends AccountContext {
   /**
    * Hands a message to the gateway. Call it once for each message, and await it: the message is on disk when the
    * promise resolves; confirm it to the platform only then. While the message cannot be stored, the gateway tries
@@ -162,10 +216,16 @@ export interface Connection {
    */
   typing?(to: string, on: boolean, route?: Json): Promise<void>
   /**
-   * Asks the platform about the message with this `key`; required if `limits.idempotency` is `reconcile`. Return
-   * `unknown` if the platform cannot tell. Reject if it cannot be reached at the moment: the gateway asks again later.
+   * Removes the choices of a message, because none counts any more. The gateway ignores errors, and may call it again
+   * for the same message.
    */
-  reconcile?(key: string, to: string, threadId?: string): Promise<'sent' | 'absent' | 'unknown'>
+  removeChoices?(message: SentMessage): Promise<void>
+  /**
+   * Asks the platform whether a message has arrived; required if `limits.idempotency` is `reconcile`. Look for its
+   * `key`, or for its text since `firstAttemptAt` if the platform keeps no key. Return `unknown` if the platform cannot
+   * tell. Reject if it cannot be reached at the moment: the gateway asks again later.
+   */
+  reconcile?(message: UncertainMessage): Promise<'sent' | 'absent' | 'unknown'>
   /**
    * Answers a request of the platform to `/channels/<name>`, or to `/channels/<name>/<account>` if several accounts are
    * configured. The gateway checks no credential: verify the platform's signature before anything else. If it rejects,
@@ -193,12 +253,22 @@ export interface PlatformResponse {
   body?: string | Json | undefined
 }
 
-/** A step of a login, shown to the person who logs in. */
+/** A step of a login, shown to the person who logs in. A new step replaces it. */
 export type LoginStep =
-  /** The content of a QR code, to scan with the platform's app. A new step replaces it. */
+  /** The content of a QR code, to scan with the platform's app. */
   | { qr: string }
   /** A code to type into the platform's app. */
   | { code: string }
+  /** An address to open in a browser, and the code to type there: OAuth's device flow. It must begin with `https://`. */
+  | { url: string; code?: string }
+
+/** A question to the person who logs in. */
+export interface LoginQuestion {
+  /** What to enter, and what was wrong with the last answer, in one or two sentences of at most 500 characters. */
+  question: string
+  /** `true`: the answer is not shown while it is typed, such as a password. */
+  secret?: boolean
+}
 
 /** A messaging channel. Its name is a value of `channel` in requests, and its settings are in `channels.<name>`. */
 export interface Channel<Config = unknown> {
@@ -244,18 +314,25 @@ export interface Channel<Config = unknown> {
    */
   connect(config: Config, context: ChannelContext): Promise<Connection>
   /**
-   * Links an account, for platforms where a person confirms it in an app. Yields what to show, and returns when the
-   * account is linked, with what `connect` needs kept in `context.state`. The account is not connected meanwhile. The
-   * gateway offers it as the tool `<name>_login` and as `svc-gateway channels login <name>`.
+   * Links an account, for platforms where a person confirms it in an app or in a browser, or answers questions. Yields
+   * what to show, asks with `context.ask`, and returns when the account is linked, with what `connect` needs kept in
+   * `context.state`. The account is not connected meanwhile. The gateway offers it on its page, as the tool
+   * `<name>_login` and as `svc-gateway channels login <name>`.
    */
   login?(config: Config, context: LoginContext): AsyncIterable<LoginStep>
   /** Unlinks the account and deletes what `login` has stored. The account is connected meanwhile if it can be. */
-  logout?(config: Config, context: LoginContext): Promise<void>
+  logout?(config: Config, context: AccountContext): Promise<void>
+  /** A part of the control page, which is shown while the channel is configured. */
+  panel?: Panel
 }
 
 /** The context of a login. `signal` aborts when the person gives up or the time is over. */
-export interface LoginContext extends ExtensionContext {
-  accountId: string
+export interface LoginContext extends AccountContext {
+  /**
+   * Asks the person, such as for a password or the code of a second factor, instead of what is shown. Resolves with the
+   * answer: a text of 1 to 1000 characters, which the gateway neither stores nor logs. Rejects when `signal` aborts.
+   */
+  ask(question: LoginQuestion): Promise<string>
 }
 
 /** Declares a channel. @example export default defineChannel({ name: 'pager', … }) */

@@ -107,6 +107,8 @@ export interface Terminal {
   showProgress<Step extends string>(steps: ProgressSteps<Step>, options?: ProgressOptions): Promise<ProgressView<Step>>
   /** Asks a person to choose. Ctrl-C ends the command with the exit code 130 and without a change. */
   choose<Value>(question: string, choices: readonly Choice<Value>[]): Promise<Value>
+  /** Asks a person for a text. Without a terminal, it is the next line of standard input. Ctrl-C as for `choose`. */
+  ask(question: string, options?: { secret?: boolean }): Promise<string>
   /** How to run a command of this gateway, to copy: `svc-gateway check`, or with npm in a checkout. */
   commandLine(command: string): string
 }
@@ -152,6 +154,8 @@ export interface Choice<Value> {
 
 /** A client of the running gateway. Each call rejects with a `CommandError`. `Reply` is not checked. */
 export interface ControlClient {
+  /** The address of the gateway, without a slash at its end. */
+  readonly address: string
   /** Calls the control API and returns the JSON of the answer. */
   get<Reply = Json>(path: string): Promise<Reply>
   post<Reply = Json>(path: string, body: object): Promise<Reply>
@@ -178,6 +182,10 @@ export interface Configuration {
   read(): Readonly<Record<string, unknown>>
   /** Merges keys into the file and keeps the rest of it; `null` removes a key. Writes only what is valid. */
   merge(changes: Readonly<Record<string, Json>>): Promise<void>
+  /** Adds an item to a list, such as `gateway.auth.clients`, and keeps the rest of the file. Writes only what is valid. */
+  addToList(path: string, item: Json): Promise<void>
+  /** Removes an item of a list by its position, from 0. */
+  removeFromList(path: string, index: number): Promise<void>
   /** Writes `newFile`, which only the user can read. Rejects if it exists, unless `replace` is set. */
   create(text: string, options?: { replace?: boolean }): void
   /** What the command `check` finds in a configuration file. */
@@ -209,6 +217,7 @@ export interface ConfigurationFinding {
   /** Dotted path of the key; empty for the file as a whole. */
   path: string
   line?: number
+  column?: number
   /** What is wrong and how to fix it, as the end of a sentence about the key. */
   problem: string
 }

@@ -1,7 +1,9 @@
 // The contract of a preset: a ready-made mapping for the webhooks of one service.
+import type { ActionOverrides } from '../action.ts'
 import type { ExtensionContext, Json } from './context.ts'
+import type { Panel } from './panel.ts'
 import type { JsonSchema } from '../typebox.ts'
-import type { TransformResult } from './transform.ts'
+import type { PresetAuth, PresetMapping } from './preset-mapping.ts'
 
 /** One webhook request of a preset's service. Its payload fits the preset's schema. */
 export interface PresetRequest<Payload = unknown, Config = unknown> {
@@ -101,13 +103,13 @@ export interface Preset<Payload = unknown, Config = unknown> {
   description: string
   /** Schema of the fields that the preset reads. A payload that does not fit is answered with 400. */
   payload: JsonSchema
-  /** Fields of an entry of `hooks.mappings` that all of its actions share. They may be templates. */
-  mapping: Readonly<Record<string, unknown>>
+  /** What all of its actions share. */
+  mapping: Readonly<PresetMapping>
   /**
    * How the service signs its requests: the name of a scheme, which may be a `defineScheme` of the same module, and its
    * settings. The operator adds the secret in `hooks.<name>.auth`. Absent: the service sends the hook token.
    */
-  auth?: { readonly scheme: string; readonly [key: string]: unknown }
+  auth?: PresetAuth
   /** Schema of the preset's settings in `hooks.<name>`. Absent: it has none. */
   config?: JsonSchema
   /**
@@ -120,7 +122,7 @@ export interface Preset<Payload = unknown, Config = unknown> {
    * actions, `null` skips the request. It must be pure: the same request gives the same result. A `sessionKey` must
    * begin with `hook:`. Throw `InputError` if the payload is at fault: the sender gets its message with status 400.
    */
-  toAction?(request: PresetRequest<Payload, Config>): Exclude<TransformResult, void>
+  toAction?(request: PresetRequest<Payload, Config>): ActionOverrides | ActionOverrides[] | null | undefined
   /**
    * Webhooks to try the preset with, each of which starts something. Free of real data. The first one is the default.
    * Import them here if they are long, so that an unused sample costs nothing.
@@ -142,6 +144,8 @@ export interface Preset<Payload = unknown, Config = unknown> {
   packages?(config: Config): Readonly<Record<string, string | undefined>>
   /** Sets up the service for the command line: `svc-gateway presets setup <name>`. */
   setup?: PresetSetup<Config>
+  /** A part of the control page, which is shown while the preset is enabled. */
+  panel?: Panel
 }
 
 /** Declares a preset. Type its payload by hand or with `Static<typeof Payload>`. */

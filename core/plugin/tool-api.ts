@@ -72,7 +72,8 @@ export interface RunRequest {
 /** The state of a run. */
 export interface RunReport {
   id: string
-  status: 'queued' | 'running' | 'succeeded' | 'failed' | 'timed_out' | 'cancelled'
+  /** `waiting`: a person must approve a call of one of its tools. */
+  status: 'queued' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'timed_out' | 'cancelled'
   reply?: string
   /** Why there is no reply. */
   error?: string

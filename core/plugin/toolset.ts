@@ -1,5 +1,6 @@
 // The contract of a toolset: functions that agents and HTTP clients can call.
 import type { ExtensionContext } from './context.ts'
+import type { Panel } from './panel.ts'
 import type { JsonSchema } from '../typebox.ts'
 import type { ToolApi, ToolEffect } from './tool-api.ts'
 
@@ -40,8 +41,13 @@ export interface Tool<Args = never> {
     | readonly ToolEffect[]
     | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
   /**
-   * `true`: a call may be made again if the gateway ended during it, because a second one changes nothing. Absent: the
-   * model reads that the call was interrupted, and may have taken effect.
+   * What a call changes, which MCP clients show to the person who approves it. `nothing`: it only reads. `adds`: it adds
+   * or sends something, and neither overwrites nor deletes. Absent: it may overwrite or delete.
+   */
+  changes?: 'nothing' | 'adds'
+  /**
+   * `true`: a call may be made again if the gateway ended during it, because a second one changes nothing. `false`: the
+   * model reads that the call was interrupted, and may have taken effect. Default: `true` if `changes` is `nothing`.
    */
   repeatable?: boolean
   /**
@@ -78,6 +84,8 @@ export interface Toolset<Config = unknown> {
    * empty list, and call `offer` once the tools are known.
    */
   open?(config: Config, context: ToolsetContext): Promise<OpenedToolset>
+  /** A part of the control page. It may call the tools of the toolset. */
+  panel?: Panel
 }
 
 /** An open toolset. */

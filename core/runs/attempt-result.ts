@@ -4,7 +4,7 @@ import { createErrorRecord, withTries } from '../agents/retry.ts'
 import { describeError, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { RunResult } from '../store/run-spec.ts'
-import type { NewTranscriptEntry, RunEnd, RunRetry, Step, StoredRun } from '../store/store.ts'
+import type { BudgetWait, NewTranscriptEntry, RunEnd, RunRetry, Step, StoredRun } from '../store/store.ts'
 import { identifyRun } from './run-log.ts'
 
 /** The result of an attempt that ends its run. */
@@ -26,6 +26,19 @@ export interface AttemptResult {
 export interface AttemptRetry {
   retry: RunRetry
 }
+
+/** An attempt at a run that has done nothing yet, and waits until a budget opens. */
+export interface AttemptWait {
+  wait: BudgetWait
+}
+
+/** An attempt that cannot go on before a person has answered. */
+export interface AttemptSuspension {
+  isSuspended: true
+}
+
+/** How an attempt ends. */
+export type AttemptEnd = AttemptResult | AttemptRetry | AttemptWait | AttemptSuspension
 
 /** Why a run's signal aborts. `lost`: the lease expired, and another process may have the run. */
 export type StopReason = 'timed_out' | 'cancelled' | 'stopping' | 'lost'

@@ -1,4 +1,5 @@
 // Makes one attempt at a run: reads the waiting events, plans the turn and executes it, within the run's time limit.
+import type { Approvals } from '../approvals/approvals.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
 import { readHeartbeatNotes } from '../agents/heartbeat-prompt.ts'
 import { ModelError } from '../agents/model-error.ts'
@@ -6,9 +7,11 @@ import type { Models } from '../agents/models.ts'
 import type { ReplyStreams } from '../agents/reply-stream.ts'
 import { planRetry } from '../agents/retry.ts'
 import { createTimeLimit, type TimeLimit } from '../agents/time-limit.ts'
-import { sumUsage } from '../agents/conversation.ts'
-import type { RunTurn, TurnResult } from '../agents/turn.ts'
+import { type RunTurn, SuspendedTurn, type TurnResult } from '../agents/turn.ts'
 import { planTurn, resolveRunModel, type TurnPlan } from '../agents/turn-plan.ts'
+import { sumUsage } from '../agents/usage.ts'
+import type { Budgets } from '../budgets/budgets.ts'
+import type { BudgetStop } from '../budgets/check.ts'
 import type { Redactor } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { Log } from '../plugin/plugin.ts'
@@ -17,14 +20,28 @@ import type { RunResult } from '../store/run-spec.ts'
 import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { Policy } from '../tools/policy.ts'
-import { type AttemptResult, type AttemptRetry, resolveErrorResult, Stopped } from './attempt-result.ts'
+import {
+  type AttemptEnd,
+  type AttemptResult,
+  type AttemptWait,
+  createErrorResult,
+  resolveErrorResult,
+  Stopped,
+} from './attempt-result.ts'
 import { identifyRun, logRetry } from './run-log.ts'
+import { createStepApprovals } from './step-approvals.ts'
 import { createStepRecorder, type StepRecorder } from './step-recorder.ts'
 import { createToolErrors, type ToolErrors } from './tool-errors.ts'
-import { readTurnContext, recordPrivatePrompt, recordPrivateRead, type TurnContext } from './turn-context.ts'
+import {
+  readTurnContext,
+  recordPrivatePrompt,
+  recordPrivateRead,
+  type TurnContext,
+  waitForStore,
+} from './turn-context.ts'
 
 /** Makes one attempt. Throws `Stopped` if the gateway stops or the run's lease is lost. */
-export type Attempt = (run: StoredRun, stop: AbortController) => Promise<AttemptResult | AttemptRetry>
+export type Attempt = (run: StoredRun, stop: AbortController) => Promise<AttemptEnd>
 
 export interface Attempts {
   run: Attempt
@@ -38,10 +55,14 @@ interface AttemptDeps {
   agents: Agents
   models: Models
   policy: Pick<Policy, 'listed'>
+  budgets: Pick<Budgets, 'findStop'>
+  /** The time of the store. */
+  now(): number
   runTurn: RunTurn
   replyStreams: Pick<ReplyStreams, 'getListener'>
   /** Called with the provider whenever a model has answered. */
   onModelAnswer(provider: string): void
+  approvals: Pick<Approvals, 'prepare' | 'describeEnd' | 'announce'>
   redactor: Pick<Redactor, 'text' | 'json'>
   /** Called when a step of a run begins or ends. */
   onStep(run: StoredRun, step: Step): void
@@ -68,27 +89,32 @@ export function createAttempts(deps: AttemptDeps): Attempts {
   }
 }
 
-async function attemptRun(
-  deps: AttemptDeps,
-  run: StoredRun,
-  stop: AbortController,
-): Promise<AttemptResult | AttemptRetry> {
+async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortController): Promise<AttemptEnd> {
   const { models, log } = deps
   const agent = deps.agents.get(run.agentId)
   const timeoutSeconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
   const toolErrors = createToolErrors(run, deps.redactor.text)
-  const { store, redactor, onStep: publish } = deps
-  const recorder = createStepRecorder({ store, redactJson: redactor.json, publish }, run, stop.signal)
+  const { store, redactor, now, onStep: publish } = deps
+  const recorder = createStepRecorder(
+    { store, redactJson: redactor.json, now, publish, onAsked: deps.approvals.announce },
+    run,
+    stop.signal,
+  )
   const limit = createTimeLimit(timeoutSeconds * 1000, () => stop.abort(new Stopped('timed_out')))
   try {
+    const refused = run.steps === 0 ? await refuseStart(deps, run, stop.signal) : undefined
+    if (refused) return refused
     const context = await readTurnContext(deps, run, stop.signal)
     recorder.resume(context.steps)
     // The time limit starts here, so that an unavailable store does not use up the run's time.
     limit.start()
     const done = await executeTurn(deps, { run, agent, context, recorder, toolErrors, limit, signal: stop.signal })
-    return { ...done, result: { ...done.result, ...toolErrors.result() } }
+    return 'wait' in done ? done : { ...done, result: { ...done.result, ...toolErrors.result() } }
   } catch (error) {
+    if (error instanceof SuspendedTurn) return { isSuspended: true }
     const reason = stop.signal.aborted ? stop.signal.reason : error
+    // Once the run is released, its steps are stored no more.
+    await recorder.settled()
     const failedStep = endModelStep(recorder, reason)
     if (failedStep) publish(run, failedStep)
     const retry = reason instanceof ModelError ? planRetry(run, reason, agent.retry) : undefined
@@ -112,6 +138,18 @@ async function attemptRun(
   } finally {
     limit.close()
   }
+}
+
+/** Spares a run the rest of its attempt if a budget is used up: after a storm of webhooks there are many. */
+async function refuseStart(
+  { budgets }: Pick<AttemptDeps, 'budgets'>,
+  run: StoredRun,
+  signal: AbortSignal,
+): Promise<AttemptResult | AttemptWait | undefined> {
+  const stop = await waitForStore(() => budgets.findStop(run), signal)
+  if (!stop) return undefined
+  const { error, wait } = stop
+  return wait ? { wait } : createErrorResult('failed', { type: error.code, message: error.message })
 }
 
 /** The call of the model in which the attempt failed. */
@@ -145,7 +183,7 @@ interface TurnToExecute {
 async function executeTurn(
   deps: AttemptDeps,
   { run, agent, context, recorder, toolErrors, limit, signal }: TurnToExecute,
-): Promise<AttemptResult> {
+): Promise<AttemptResult | AttemptWait> {
   const { store, runTurn, replyStreams, log } = deps
   const { events, history, steps, exposure } = context
   const isHeartbeat = run.kind === 'heartbeat'
@@ -156,6 +194,7 @@ async function executeTurn(
   const plan = planTurn(deps, { run, agent, events, notes, ...exposure })
   await recordPrivatePrompt(store, { run, plan, signal })
   let hasExternalContent = plan.from.fromHook ?? false
+  let stop: BudgetStop | undefined
   const turn = await runTurn({
     ...plan,
     history,
@@ -171,7 +210,12 @@ async function executeTurn(
     attempt: run.attempts.length + 1,
     traceOfStep: deps.traceOfStep && ((number) => deps.traceOfStep?.(run, number)),
     steps,
+    findStop: async () => {
+      stop = await waitForStore(() => deps.budgets.findStop(run), signal)
+      return stop?.error.message
+    },
     record: recorder.record,
+    approvals: createStepApprovals(deps.approvals, run, context.approvals),
     onModelStep: recorder.begin,
     onDelta: replyStreams.getListener(run.id),
     onToolError: toolErrors.add,
@@ -180,6 +224,8 @@ async function executeTurn(
       await recordPrivateRead(store, run.id)
     },
   })
+  if (stop?.wait && recorder.stored().length === 0) return { wait: stop.wait }
+  if (turn.lastStep === undefined) return { ...createTurnResult(plan, turn, events), hasExternalContent }
   const lastStep = recorder.shorten(turn.lastStep)
   deps.onStep(run, lastStep)
   return { ...createTurnResult(plan, turn, events), steps: [lastStep], hasExternalContent }
@@ -188,6 +234,18 @@ async function executeTurn(
 function createTurnResult(plan: TurnPlan, turn: TurnResult, events: readonly StoredEvent[]): AttemptResult {
   const { reply, usage } = turn
   const model = plan.model.ref
+  const transcript = turn.messages.map((message) => ({ message }))
+  if (turn.stopped !== undefined) {
+    const error = { type: 'budget_exceeded', message: turn.stopped }
+    const result = { model, error, ...(reply && { reply }), ...(usage.steps > 0 && { usage }) }
+    const hasSpoken = usage.steps > 0
+    return {
+      status: 'failed',
+      result,
+      transcript: hasSpoken ? transcript : [],
+      eventsRendered: hasSpoken && events.length > 0,
+    }
+  }
   // The turn used all its steps, and the last one has no text either.
   if (turn.finishReason === 'tool-calls' && !reply) {
     const error = { type: 'no_answer', message: `The model gave no answer within ${usage.steps} steps.` }
@@ -196,7 +254,7 @@ function createTurnResult(plan: TurnPlan, turn: TurnResult, events: readonly Sto
   return {
     status: 'succeeded',
     result: { model, reply, usage },
-    transcript: turn.messages.map((message) => ({ message })),
+    transcript,
     eventsRendered: events.length > 0,
   }
 }

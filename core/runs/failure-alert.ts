@@ -21,6 +21,8 @@ export async function createFailureAlert(
   ended: AttemptResult,
 ): Promise<FailureAlert | undefined> {
   if (!onFailure || run.kind !== 'hook' || (ended.status !== 'failed' && ended.status !== 'timed_out')) return undefined
+  // The budget has an alert of its own.
+  if (ended.result.error?.type === 'budget_exceeded') return undefined
   const found = await recipients.resolve(onFailure)
   if (!('address' in found)) {
     log.warn({ ...identifyRun(run), reason: found.reason }, 'a failure alert has no recipient')

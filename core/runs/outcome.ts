@@ -1,9 +1,10 @@
 // Resolves what the end of a run changes: the delivery of its reply, the run summary, the failure alert.
+import type { Approvals } from '../approvals/approvals.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { Recipients } from '../delivery/recipient.ts'
 import type { Log } from '../plugin/plugin.ts'
 import { isFromHook, type Recipient } from '../store/run-spec.ts'
-import type { NewDelivery, RunEnd, StoredRun } from '../store/store.ts'
+import { budgetScopesOf, type NewDelivery, type RunEnd, type StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
 import { isAcknowledgement } from './heartbeat-ok.ts'
 import type { AttemptResult } from './attempt-result.ts'
@@ -19,11 +20,14 @@ interface OutcomeDeps {
   agents: Agents
   recipients: Recipients
   createId: () => string
+  /** The time of the store. */
+  now(): number
   onFailure: Config['hooks']['onFailure']
+  approvals: Pick<Approvals, 'prepareNotices'>
   log: Log
 }
 
-export function createOutcome({ agents, recipients, createId, ...alerts }: OutcomeDeps): Outcome {
+export function createOutcome({ agents, recipients, createId, now, approvals, ...alerts }: OutcomeDeps): Outcome {
   return {
     resolve: async (run, ended) => {
       const { status, result, eventsRendered } = ended
@@ -41,7 +45,9 @@ export function createOutcome({ agents, recipients, createId, ...alerts }: Outco
         deliveries,
         eventsRendered,
         steps: ended.steps,
+        ...(ended.steps && { counted: { scopes: budgetScopesOf(run), at: now() } }),
         alert: await createFailureAlert({ recipients, ...alerts }, run, ended),
+        notices: await approvals.prepareNotices(run),
         exposes: isFromHook(run.spec.origin) && ended.transcript.length > 0,
       }
     },

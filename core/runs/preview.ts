@@ -1,5 +1,7 @@
 // Shows what a run would come to if it began now: what the model would read, which tools it could use, where its reply
 // would go.
+import type { Budgets } from '../budgets/budgets.ts'
+import { viewBudget } from '../budgets/view.ts'
 import type { Recipients } from '../delivery/recipient.ts'
 import { limitCharacters } from '../store/store.ts'
 import type { NewEvent, NewRun, Store } from '../store/store.ts'
@@ -31,9 +33,10 @@ interface PreviewDeps {
   recipients: Pick<Recipients, 'resolve'>
   policy: Pick<Policy, 'listed'>
   ruleOfTwo: Pick<RuleOfTwo, 'explain'>
+  budgets: Pick<Budgets, 'listFor'>
 }
 
-export function createPreview({ store, agents, models, recipients, policy, ruleOfTwo }: PreviewDeps): Preview {
+export function createPreview({ store, agents, models, recipients, policy, ruleOfTwo, budgets }: PreviewDeps): Preview {
   async function preview(
     run: Pick<NewRun, 'id' | 'kind' | 'sessionKey' | 'spec'>,
     agent: Agent,
@@ -49,6 +52,7 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
       { run, agent, events, notes, isExternalSession: await isExternalSession({ store, agents }, sessionKey) },
     )
     const withheld = await withheldFrom(plan, run)
+    const tallies = await budgets.listFor({ agentId: agent.id, spec })
     return {
       prompt: plan.prompt,
       model: plan.model.ref,
@@ -57,6 +61,7 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
       tools: policy.listed(subjectOfTurn(plan)).map(({ tool }) => tool.name),
       ...(withheld && { withheld }),
       ...(spec.deliver && { delivery: await deliveryOf(spec.deliver) }),
+      ...(tallies.length > 0 && { budgets: tallies.map(viewBudget) }),
     }
   }
 

@@ -3,13 +3,17 @@
 import type { Sender } from '../delivery/tool-delivery.ts'
 import { InputError } from '../plugin/plugin.ts'
 import { isFromHook, type Origin, type Initiator } from '../store/run-spec.ts'
-import type { Store } from '../store/store.ts'
+import { type AuditSource, rootOf, type Store } from '../store/store.ts'
 import type { ToolCall } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
 import { isExternalSession, type ExposureDeps } from '../agents/exposure.ts'
 
 /** The caller of a tool. */
-export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'trace' | 'onExternalContent'>
+export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'source' | 'trace' | 'onExternalContent'>
+
+/** Who acts with a tool: the client that calls it, or the agent. */
+export const sourceOf = ({ subject, runId, source }: Caller): AuditSource =>
+  source ?? { actor: { kind: 'agent', name: subject.agentId, runId }, via: 'tool' }
 
 /** The sender of messages that the caller has a tool send. Only clients over HTTP name a channel in headers. */
 export function createSender({ subject, runId }: Caller): Sender {
@@ -18,7 +22,10 @@ export function createSender({ subject, runId }: Caller): Sender {
 }
 
 /** The fields of a run's origin that follow from its caller. */
-export type Provenance = Pick<Origin, 'trusted' | 'keepContent' | 'viaHook' | 'initiators' | 'scopes' | 'depth'>
+export type Provenance = Pick<
+  Origin,
+  'trusted' | 'keepContent' | 'viaHook' | 'initiators' | 'scopes' | 'depth' | 'root'
+>
 
 interface ProvenanceDeps extends ExposureDeps {
   store: Pick<Store, 'getRun' | 'getExposure'>
@@ -35,6 +42,7 @@ export async function resolveProvenance(deps: ProvenanceDeps, { subject, runId }
   const initiators = [createInitiator(subject), ...(subject.initiators ?? [])]
   if (initiators.length > maxHandOffs)
     throw new InputError(`This work was already handed on ${maxHandOffs} times; finish it here.`)
+  const root = run && rootOf(run.spec.origin)
   const depth = run?.spec.origin.depth ?? (subject.sessionKey.includes(':subagent:') ? 1 : 0)
   return {
     trusted: !viaHook,
@@ -43,6 +51,7 @@ export async function resolveProvenance(deps: ProvenanceDeps, { subject, runId }
     ...(viaHook && { viaHook }),
     ...(scopes && { scopes }),
     ...(depth > 0 && { depth }),
+    ...(root && { root }),
   }
 }
 
@@ -54,11 +63,12 @@ async function resolveHttpScopes(deps: ProvenanceDeps, { caller, sessionKey }: S
   return caller === 'http' && (await isExternalSession(deps, sessionKey)) ? [sessionKey] : undefined
 }
 
-const createInitiator = ({ caller, agentId, sessionKey, model, channel, accountId }: Subject): Initiator => ({
+const createInitiator = ({ caller, agentId, sessionKey, model, channel, accountId, client }: Subject): Initiator => ({
   caller,
   agentId,
   sessionKey,
   model,
   channel,
   accountId,
+  client,
 })

@@ -42,6 +42,7 @@ export function createRunSummary({
 }: RunSummary): NewEvent[] {
   const { kind, spec } = run
   const sessionKey = kind === 'hook' ? mainSession : spec.summarySession
+  if (kind === 'hook' && wasNeverStarted(ended)) return []
   if (sessionKey === undefined || (kind === 'schedule' && needsNoSummary({ ended, acknowledged, deliveries })))
     return []
   // The reply of a run that a webhook started, or that read external content, is external content itself.
@@ -57,6 +58,10 @@ export function createRunSummary({
     },
   ]
 }
+
+/** The budget has an alert of its own, and events would start heartbeats that cost money. */
+const wasNeverStarted = ({ result }: AttemptResult): boolean =>
+  result.error?.type === 'budget_exceeded' && result.usage === undefined
 
 /** A schedule that worked needs no summary if its reply is delivered, or has nothing to report. */
 const needsNoSummary = ({

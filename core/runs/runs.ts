@@ -1,10 +1,11 @@
 // Accepts runs and executes them: stored before the caller gets an answer, one at a time per session, recovered after a
 // crash.
+import type { Budgets } from '../budgets/budgets.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Events } from '../sessions/events.ts'
 import { createPoller } from '../store/poller.ts'
 import type { Replicas } from '../store/replicas.ts'
-import type { AcceptCommand, AcceptResult, Store, StoredRun } from '../store/store.ts'
+import type { AcceptCommand, AcceptResult, AuditedChange, Store, StoredRun } from '../store/store.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 import { createActiveRuns } from './queue/active-runs.ts'
 import type { Attempt } from './attempt.ts'
@@ -21,16 +22,16 @@ import type { RunTracing } from './run-tracing.ts'
 export interface Runs {
   /**
    * Stores whatever comes in (all of it or nothing), then starts it. Every path into the gateway goes through here.
-   * Throws `overloaded` if too many runs are waiting.
+   * Throws `overloaded` if too many runs are waiting, and a `BudgetError` if a budget is used up.
    * @param trace the span that the runs belong to
    */
   accept(command: AcceptCommand, trace?: TraceContext): Promise<AcceptResult>
   /** Returns the run when it has ended, or as it is after `ms`. Undefined if there is no such run. */
   waitForEnd(id: string, ms: number): Promise<StoredRun | undefined>
   /** Returns false if the run has ended already or is unknown. */
-  cancel(id: string): Promise<boolean>
+  cancel(id: string, audit?: AuditedChange): Promise<boolean>
   /** Repeats a failed run. Returns the new run's id, or undefined if the run did not fail or was retried already. */
-  retry(id: string): Promise<string | undefined>
+  retry(id: string, audit?: AuditedChange): Promise<string | undefined>
   /** Lets some of the runs that wait for this provider be tried soon, because one of its models has answered. */
   resumeProvider(provider: string): void
   /** Looks for runs to start, because some may be waiting. */
@@ -49,6 +50,7 @@ interface RunsDeps {
   events: Events
   attempt: Attempt
   outcome: Outcome
+  budgets: Pick<Budgets, 'reserve'>
   /** Called when stored deliveries are waiting to be sent. */
   onDeliveries: () => void
   limits: () => { maxConcurrent: number; maxQueued: number }
@@ -70,10 +72,11 @@ const upkeepEveryMs = 4_000
 const retryMs = 1_000
 
 export function createRuns(deps: RunsDeps): Runs {
-  const { store, events, attempt, outcome, onDeliveries, limits, createId, owner, isShared, replicas, log } = deps
+  const { store, events, attempt, outcome, budgets, onDeliveries, limits, createId, owner } = deps
+  const { isShared, replicas, log } = deps
   let isClosing = false
   const maxConcurrent = () => limits().maxConcurrent
-  const waiters = createWaiters()
+  const waiters = createWaiters(store)
   const queue = createQueueLimit(store, () => limits().maxQueued)
   const completion = createCompletion({
     store,
@@ -95,6 +98,15 @@ export function createRuns(deps: RunsDeps): Runs {
       queue.add(1)
       providers.failed()
       claims.notifyRetries()
+    },
+    onWait: async (run, wait) => {
+      if (await completion.wait(run, wait)) queue.add(1)
+    },
+    onSuspended: async (run, cancellation) => {
+      const status = await completion.suspend(run)
+      if (status === 'queued') queue.add(1)
+      const cancelled = cancellation()
+      if (status !== undefined && cancelled) await cancelQueued(run.id, cancelled.audit)
     },
     onSettled: () => claims.notify(),
     leaseMs,
@@ -124,8 +136,8 @@ export function createRuns(deps: RunsDeps): Runs {
   }
   const recovery = createPoller({ claim: catchUp, retryMs, log })
 
-  const cancelQueued = async (id: string): Promise<boolean> => {
-    if (!(await completion.cancelQueued(id))) return false
+  const cancelQueued = async (id: string, audit: AuditedChange | undefined): Promise<boolean> => {
+    if (!(await completion.cancelQueued(id, audit))) return false
     queue.add(-1)
     // The next run of the session may start now.
     claims.notify()
@@ -137,23 +149,33 @@ export function createRuns(deps: RunsDeps): Runs {
       store,
       events,
       queue,
+      budgets,
       tracing: deps.tracing,
       onQueued: () => {
         if (active.count() < maxConcurrent()) claims.notify()
       },
       onUncertain: recovery.notify,
     }),
-    waitForEnd: async (id, ms) => await waiters.wait(() => store.getRun(id), { id, ms }),
-    cancel: async (id) => {
-      if (active.cancel(id) || (await cancelQueued(id))) return true
+    waitForEnd: waiters.wait,
+    cancel: async (id, audit) => {
+      if (active.cancel(id, audit) || (await cancelQueued(id, audit))) return true
       // A claim may have started the run in the meantime.
       await claims.settled()
-      return active.cancel(id)
+      return active.cancel(id, audit)
     },
-    retry: async (id) => {
+    retry: async (id, audit) => {
       queue.check(1)
+      const run = await store.getRun(id)
+      // Somebody asked for it, so that it does not wait.
+      const reservation = run && (await budgets.reserve([{ ...run, kind: 'chat' }]))
       const newId = createId()
-      if (!(await store.retryRun(id, { id: newId, at: Date.now() }))) return undefined
+      let isRetried = false
+      try {
+        isRetried = await store.retryRun(id, { id: newId, at: Date.now() }, audit)
+      } finally {
+        reservation?.settle(isRetried)
+      }
+      if (!isRetried) return undefined
       queue.add(1)
       claims.notify()
       return newId
@@ -180,15 +202,15 @@ export function createRuns(deps: RunsDeps): Runs {
   }
 }
 
-interface AcceptDeps extends Pick<RunsDeps, 'store' | 'events' | 'tracing'> {
+interface AcceptDeps extends Pick<RunsDeps, 'store' | 'events' | 'budgets' | 'tracing'> {
   queue: QueueLimit
   onQueued(): void
   /** Called when runs or events may be stored that this process does not know. */
   onUncertain(): void
 }
 
-function createAccept({ store, events, queue, tracing, onQueued, onUncertain }: AcceptDeps): Runs['accept'] {
-  return async (command, trace) => {
+function createAccept({ store, events, queue, budgets, tracing, onQueued, onUncertain }: AcceptDeps): Runs['accept'] {
+  const storeCommand = async (command: AcceptCommand, trace: TraceContext | undefined): Promise<AcceptResult> => {
     const count = command.runs?.length ?? 0
     if (count > 0) queue.check(count)
     queue.reserve(count)
@@ -207,6 +229,21 @@ function createAccept({ store, events, queue, tracing, onQueued, onUncertain }: 
       throw error
     } finally {
       queue.release(count)
+    }
+  }
+
+  return async (command, trace) => {
+    if (!command.runs?.length) return await storeCommand(command, trace)
+    const reserved = budgets.reserve(command.runs)
+    // Almost always known at once.
+    const { runs, settle } = reserved instanceof Promise ? await reserved : reserved
+    let isStored = false
+    try {
+      const result = await storeCommand(runs === command.runs ? command : { ...command, runs }, trace)
+      isStored = result.outcome === 'accepted'
+      return result
+    } finally {
+      settle(isStored)
     }
   }
 }

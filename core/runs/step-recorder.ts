@@ -1,7 +1,14 @@
 // Records the steps of an attempt: stores them, shortened and without secrets, and publishes them.
 import type { Json } from '../plugin/plugin.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
-import type { Step, StepContent, Store, StoredRun } from '../store/store.ts'
+import {
+  type AskedApprovals,
+  budgetScopesOf,
+  type Step,
+  type StepContent,
+  type Store,
+  type StoredRun,
+} from '../store/store.ts'
 import { untilAborted } from '../deadline.ts'
 import { Stopped } from './attempt-result.ts'
 
@@ -9,13 +16,15 @@ export interface StepRecorder {
   /** Adds the steps of earlier attempts. */
   resume(steps: readonly Step[]): void
   /** Waits while the store is unavailable. Throws `Stopped` if the run is lost, and the reason of the signal. */
-  record(steps: readonly Step[], count: number): Promise<void>
+  record(steps: readonly Step[], count: number, asked?: AskedApprovals): Promise<void>
   /** Publishes the beginning of a call of the model, which is not stored. */
   begin(step: Step): void
   /** The step as it is stored with the end of its run. */
   shorten(step: Step): Step
   /** The call of the model that has begun and not ended. */
   current(): Step | undefined
+  /** Resolves when no step is being stored. */
+  settled(): Promise<void>
   /** All steps of the run that are stored, in their last state. */
   stored(): readonly Step[]
 }
@@ -24,7 +33,11 @@ interface RecorderDeps {
   store: Pick<Store, 'recordSteps'>
   /** Redacts the strings of a JSON text. */
   redactJson(text: string): string
+  /** The time of the store. */
+  now(): number
   publish(run: StoredRun, step: Step): void
+  /** Called when approvals, or messages to approvers, are stored. */
+  onAsked(): void
 }
 
 const storeRetryMs = 1_000
@@ -32,13 +45,15 @@ const storeRetryMs = 1_000
 const maxLength = 64 * 1024
 
 export function createStepRecorder(
-  { store, redactJson, publish }: RecorderDeps,
+  { store, redactJson, now, publish, onAsked }: RecorderDeps,
   run: StoredRun,
   signal: AbortSignal,
 ): StepRecorder {
   // The whole run would be copied to the thread of the store with each step.
   const ref = { id: run.id, fencingToken: run.fencingToken }
+  const scopes = budgetScopesOf(run)
   const stored = new Map<number, Step>()
+  const underWay = new Set<Promise<unknown>>()
   let current: Step | undefined
   const keepsContent = run.spec.origin.keepContent !== false
 
@@ -62,14 +77,18 @@ export function createStepRecorder(
     resume: (steps) => {
       for (const step of steps) stored.set(step.number, step)
     },
-    record: async (steps, count) => {
+    record: async (steps, count, asked) => {
       const shortened = steps.map(shorten)
-      const work = retryUntilStored(() => store.recordSteps(ref, { steps: shortened, count }), {
+      const recorded = { steps: shortened, count, counted: { scopes, at: now() }, asked }
+      const work = retryUntilStored(() => store.recordSteps(ref, recorded), {
         everyMs: storeRetryMs,
         isGivenUp: () => signal.aborted,
       })
+      underWay.add(work)
+      void work.catch(() => undefined).then(() => underWay.delete(work))
       if (!(await untilAborted(work, signal))) throw new Stopped('lost')
       current = undefined
+      if (asked) onAsked()
       for (const step of shortened) {
         stored.set(step.number, step)
         publish(run, step)
@@ -81,6 +100,7 @@ export function createStepRecorder(
     },
     shorten,
     current: () => current,
+    settled: async () => void (await Promise.allSettled(underWay)),
     stored: () => [...stored.values()],
   }
 }

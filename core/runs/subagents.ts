@@ -3,6 +3,7 @@ import { InputError, type RunReport, type RunRequest } from '../plugin/plugin.ts
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { NewRun, Store, StoredRun } from '../store/store.ts'
+import type { Reach } from '../tools/reach.ts'
 import { locateSession } from '../tools/session.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
 import { type Caller, type Provenance, resolveProvenance } from './provenance.ts'
@@ -20,6 +21,7 @@ interface SubagentRunsDeps {
   agents: Agents
   models: Models
   createId: () => string
+  reach: Reach
   limits: { maxDepth: number; maxActive: number }
   maxAttempts: number
 }
@@ -74,7 +76,16 @@ async function createRun(deps: SubagentRunsDeps, request: RunRequest, caller: Ca
   const model = request.model?.trim()
   if (model !== undefined) deps.models.resolveRequested(model, work.agent)
   const { message, name, timeoutSeconds } = request
-  const spec: RunSpec = { message, name, model, timeoutSeconds, deliver: null, wakeMode: 'now', ...work.spec }
+  const spec: RunSpec = {
+    message,
+    name,
+    model,
+    timeoutSeconds,
+    deliver: null,
+    wakeMode: 'now',
+    parentRunId: caller.runId,
+    ...work.spec,
+  }
   const { agent, sessionKey, unnamedSession } = work
   const { kind } = work.spec.origin
   return {
@@ -99,12 +110,12 @@ interface StartContext {
 }
 
 function planSubagent(
-  { agents, limits, createId }: SubagentRunsDeps,
+  { agents, reach, limits, createId }: SubagentRunsDeps,
   { agentId }: RunRequest,
   { caller: { subject }, provenance }: StartContext,
 ): PlannedWork {
   const id = (agentId ?? subject.agentId).trim().toLowerCase()
-  const agent = agents.all.find((one) => one.id === id)
+  const agent = agents.all.find((one) => one.id === id && reach(subject, id))
   if (!agent) throw new InputError('agentId is not a configured agent; agents_list lists the agents.')
   const depth = (provenance.depth ?? 0) + 1
   if (depth > limits.maxDepth)
@@ -123,21 +134,22 @@ function planSubagent(
 }
 
 async function planMessage(
-  { agents, store }: SubagentRunsDeps,
+  { agents, reach, store }: SubagentRunsDeps,
   requested: string,
   { caller: { subject }, provenance }: StartContext,
 ): Promise<PlannedWork> {
   const { agentId, sessionKey } = locateSession(agents, requested)
   const session = await store.getSession(sessionKey)
-  if (
-    !session &&
-    sessionKey !== agents.get(agentId).mainSession &&
-    (await store.countWaitingEvents(sessionKey)) === 0
-  ) {
+  const agent = agents.get(session?.agentId ?? agentId)
+  const exists =
+    session !== undefined ||
+    sessionKey === agents.get(agentId).mainSession ||
+    (await store.countWaitingEvents(sessionKey)) > 0
+  if (!exists || !reach(subject, agent.id)) {
     throw new InputError('There is no session with this sessionKey; sessions_list lists the sessions.')
   }
   return {
-    agent: agents.get(session?.agentId ?? agentId),
+    agent,
     sessionKey,
     spec: { origin: { kind: 'chat', name: subject.sessionKey, ...provenance } },
   }

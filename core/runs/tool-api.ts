@@ -1,6 +1,8 @@
 // Creates the tool API that a tool gets in its context, bound to the caller.
 import type { ToolDelivery, ReplyRun } from '../delivery/tool-delivery.ts'
-import type { AgentSummary, GatewayApi, ScheduleApi, SessionsView, ToolApi } from '../plugin/plugin.ts'
+import type { AgentSummary, GatewayApi, ScheduleApi, ToolApi } from '../plugin/plugin.ts'
+import type { Reach } from '../tools/reach.ts'
+import type { AllSessions } from '../sessions/sessions.ts'
 import { locateSession } from '../tools/session.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import { isFromHook } from '../store/run-spec.ts'
@@ -13,22 +15,29 @@ import type { SubagentRuns } from './subagents.ts'
 interface ToolApiDeps {
   store: Pick<Store, 'getRun' | 'getExposure'>
   agents: Agents
-  sessions: SessionsView
+  sessions: AllSessions
   subagentRuns: SubagentRuns
   toolDelivery: ToolDelivery
   schedules: { apiFor(caller: Caller): ScheduleApi }
-  gateway: GatewayApi
+  /** Returns the API on behalf of the caller. */
+  gatewayFor(caller: Caller): GatewayApi
+  reach: Reach
   /** The hosts of web pages that get the trace of a call. */
   traceHosts: readonly string[]
 }
 
 export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
-  const { store, agents, sessions, subagentRuns, toolDelivery, schedules, gateway } = deps
+  const { store, agents, sessions, subagentRuns, toolDelivery, schedules, gatewayFor, reach } = deps
   return (caller) => {
     const { agentId } = caller.subject
     const workspace = createWorkspace(agents.get(agentId).workspace)
     const sender = createSender(caller)
-    const resolveKey = (key: string): string => locateSession(agents, key).sessionKey
+    const reaches = (id: string): boolean => reach(caller.subject, id)
+    const reachable = (): string[] | undefined => {
+      const ids = agents.all.map(({ id }) => id)
+      return ids.every(reaches) ? undefined : ids.filter(reaches)
+    }
+    const locate = (key: string) => locateSession(agents, key)
     /** Reading a session that holds external content exposes the caller to that content. */
     const reportExternalContent = async (key: string | undefined): Promise<void> => {
       if (caller.onExternalContent && key !== undefined && (await store.getExposure(key)))
@@ -42,20 +51,27 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
     }
     return {
       sessions: {
-        list: sessions.list,
-        status: (key) => sessions.status(resolveKey(key)),
+        list: (filter) => sessions.list({ ...filter, agents: reachable() }),
+        status: async (key) => {
+          const { agentId, sessionKey } = locate(key)
+          return reaches(agentId) ? await sessions.status(sessionKey) : undefined
+        },
         history: async (key, options) => {
-          const messages = await sessions.history(resolveKey(key), options)
-          if (messages?.length) await reportExternalContent(resolveKey(key))
+          const { agentId, sessionKey } = locate(key)
+          if (!reaches(agentId)) return undefined
+          const messages = await sessions.history(sessionKey, options)
+          if (messages?.length) await reportExternalContent(sessionKey)
           return messages
         },
       },
-      agents: { list: () => listAgents(agents) },
+      agents: { list: () => listAgents(agents).filter(({ id }) => reaches(id)) },
       runs: {
         start: (request) => subagentRuns.start(request, caller),
         wait: async (runId, ms) => {
+          const run = await store.getRun(runId)
+          if (!run || !reaches(run.agentId)) return undefined
           const report = await subagentRuns.wait(runId, ms)
-          if (report?.reply !== undefined) await reportExternalContent((await store.getRun(runId))?.sessionKey)
+          if (report?.reply !== undefined) await reportExternalContent(run.sessionKey)
           return report
         },
       },
@@ -63,7 +79,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       isReplyRoute: async (target) => toolDelivery.isReplyRoute(target, sender, await resolveReplyRun()),
       workspace,
       schedules: schedules.apiFor(caller),
-      gateway,
+      gateway: gatewayFor(caller),
       traceHeaders: createTraceHeaders(caller.trace, deps.traceHosts),
     }
   }

@@ -9,7 +9,7 @@ import type { Json } from '../plugin/plugin.ts'
 import { readConversationStart } from '../sessions/conversation-start.ts'
 import { readTranscript } from '../sessions/transcript.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
-import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
+import type { Step, Store, StoredApproval, StoredEvent, StoredRun } from '../store/store.ts'
 import { untilAborted } from '../deadline.ts'
 
 const storeRetryMs = 1_000
@@ -19,6 +19,8 @@ export interface TurnContext {
   history: readonly Json[]
   /** The steps of earlier attempts. */
   steps: readonly Step[]
+  /** The approvals of their calls, oldest first. */
+  approvals: readonly StoredApproval[]
   exposure: Pick<PlannedRun, 'isExternalSession' | 'hasReadExternalContent'>
 }
 
@@ -33,11 +35,11 @@ export async function readTurnContext(
   run: StoredRun,
   signal: AbortSignal,
 ): Promise<TurnContext> {
-  const { config, store } = deps
-  const { historyTurns: turns, historyTokens: tokens } = config.session
+  const { store, agents } = deps
+  const { history: limits } = agents.get(run.agentId)
   const read = async (): Promise<TurnContext> => {
     const events = await store.claimEvents(run, run.sessionKey, eventBatch)
-    const stored = await readTranscript(store, run.sessionKey, turns * 20)
+    const stored = await readTranscript(store, run.sessionKey, limits.turns * 20)
     const start = await readConversationStart(store, run.sessionKey)
     const messages = stored.filter(({ runId }) => runId >= start).map(({ message }) => message)
     const exposure = {
@@ -45,7 +47,8 @@ export async function readTurnContext(
       hasReadExternalContent: await hasReadExternalContent(store, run),
     }
     const steps = run.steps > 0 ? await store.readSteps(run.id) : []
-    return { events, history: trimHistory(messages, { turns, tokens }), steps, exposure }
+    const approvals = steps.length > 0 ? await store.readRunApprovals(run.id) : []
+    return { events, history: trimHistory(messages, limits), steps, approvals, exposure }
   }
   return await waitForStore(read, signal)
 }
@@ -67,5 +70,5 @@ export const recordPrivateRead = (store: Store, scope: string) =>
   store.useEffects({ scopes: [scope], effects: ['reads-private'], force: true })
 
 /** Waiting is safe here: nothing that could fail has begun. */
-const waitForStore = <Result>(operation: () => Promise<Result>, signal: AbortSignal): Promise<Result> =>
+export const waitForStore = <Result>(operation: () => Promise<Result>, signal: AbortSignal): Promise<Result> =>
   untilAborted(retryUntilStored(operation, { everyMs: storeRetryMs, isGivenUp: () => signal.aborted }), signal)

@@ -1,5 +1,6 @@
 // Schemas of a dry run: the actions that a request would become, and the turns that would follow.
 import { actionFields } from '../action.ts'
+import { BudgetView } from '../budgets/view.ts'
 import { overridesOf } from '../config/schema/overrides.ts'
 import { type Static, Type } from '../typebox.ts'
 
@@ -30,6 +31,9 @@ export const TurnPreview = Type.Object({
     }),
   ),
   delivery: Type.Optional(DeliveryPreview),
+  budgets: Type.Optional(
+    Type.Array(BudgetView, { description: 'The budgets that the run would count against. Absent: there is none.' }),
+  ),
 })
 export type TurnPreview = Static<typeof TurnPreview>
 

@@ -1,4 +1,5 @@
 // The input for building each area of a runtime.
+import type { ConfigProblem } from '../config/config-error.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { GatewayError } from '../errors.ts'
 import type { ReloadResult } from './gateway-api.ts'
@@ -16,6 +17,8 @@ export interface Lifecycle {
   started: Promise<void>
   /** Reads the configuration file again and applies it. */
   reload(): Promise<ReloadResult>
+  /** What `check` would say of the configuration in use. Empty until it is known. */
+  warnings(): readonly ConfigProblem[]
 }
 
 export interface BuildContext {

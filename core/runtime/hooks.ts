@@ -2,10 +2,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/schema/schema.ts'
 import { createAgentBody } from '../hooks/schemas.ts'
+import { createCompareMappings } from '../hooks/compare-mappings.ts'
 import { createDispatch } from '../hooks/dispatch.ts'
+import { createDescribePlan } from '../hooks/dry-run.ts'
+import { createCurlImport } from '../hooks/import-curl.ts'
+import { createMappingPreview } from '../hooks/mapping-preview.ts'
 import { createMappings } from '../hooks/mappings.ts'
 import { createPipeline } from '../hooks/pipeline.ts'
 import { createAcceptPayload } from '../hooks/jobs/accept-payload.ts'
+import { createSamples } from '../hooks/samples.ts'
 import { createReplay } from '../hooks/replay.ts'
 import { registerHooks } from '../hooks/routes.ts'
 import { createPreview } from '../runs/preview.ts'
@@ -40,11 +45,28 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const pipeline = createPipeline({ mappings, dispatch, createId, record: requestLog.record })
   const routes = { hooks, publicUrl, throttle, agentBody, mappings, dispatch, requestLog, runs, createId, log }
   registerHooks(app, { ...routes, pipeline, notifyJob: jobs.notify, tracer: services.tracer })
-  const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo })
+  const { budgets } = services.work
+  const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo, budgets })
+  const describePlan = createDescribePlan(preview)
   const { keepBody } = hooks
-  const replay = createReplay({ dispatch, agentBody, mappings, keepBody, pipeline, preview })
+  const replay = createReplay({ agents, dispatch, agentBody, mappings, keepBody, pipeline, describePlan })
+  const { dir, env, extensions } = services.environment
+  const rules = { config, extensions, env, dir }
+  const previewMapping = createMappingPreview({
+    rules,
+    agentBody,
+    schemes,
+    sandbox,
+    planner: dispatch,
+    describePlan,
+    secretUse,
+    log,
+  })
   const acceptPayload = createAcceptPayload({ mappings, dispatch, store, createId })
-  return { transforms, mappings, replay, acceptPayload }
+  const samples = createSamples({ presets, replay })
+  const compareMappings = createCompareMappings(mappings)
+  const importCurl = createCurlImport(schemes)
+  return { transforms, mappings, compareMappings, replay, previewMapping, importCurl, samples, acceptPayload }
 }
 
 /** The configuration rules require a token when hooks are enabled. */

@@ -33,6 +33,7 @@ async function openTools({ config, services, lifecycle: { stopping } }: BuildCon
       signal: stop.signal,
       state: storage.stateOf(`toolset:${toolset}`),
     }),
+    renames: config.tools.rename,
     redact: services.redactor.text,
     stopping,
   })

@@ -1,10 +1,12 @@
 // Builds the HTTP server of a runtime with its route groups: health, tools, MCP, hooks, control, and the WebSocket.
-import { resolveCredential } from '../config/credentials.ts'
-import type { Config } from '../config/schema/schema.ts'
+import { createCallEndpoint } from '../control/call-endpoint.ts'
+import { createCursorSeal } from '../control/cursor.ts'
 import { createEndpoints } from '../control/endpoints.ts'
 import { createMetrics } from '../control/metrics/metrics.ts'
+import { createPanels } from '../control/page/panels.ts'
+import { registerPage } from '../control/page/routes.ts'
 import { registerControl } from '../control/routes.ts'
-import { readVersion } from '../control/version.ts'
+import { readVersion } from '../version.ts'
 import { createChat } from '../control/ws/chat.ts'
 import { createMethods } from '../control/ws/methods.ts'
 import { registerSocket } from '../control/ws/socket.ts'
@@ -13,16 +15,18 @@ import { listChannelRoutes, registerChannels } from '../delivery/connections/rou
 import { GatewayError } from '../errors.ts'
 import type { AcceptPayload } from '../hooks/jobs/job.ts'
 import { viewHooks } from '../hooks/overview.ts'
-import { type CheckCredential, createCredentialCheck, createGatewayAuth } from '../http/auth.ts'
 import { registerHealth } from '../http/health.ts'
 import { listRoutes } from '../http/route-list.ts'
 import { createServer } from '../http/server.ts'
 import type { Services } from '../services.ts'
 import { registerMcp } from '../tools/mcp.ts'
-import { createToolRequest } from '../tools/request.ts'
+import { createApprovalWait } from '../approvals/approval-wait.ts'
+import { createToolRequest, type WaitForApproval } from '../tools/request.ts'
 import { registerTools } from '../tools/routes.ts'
 import type { AgentArea } from './agents.ts'
 import type { BuildContext } from './build-context.ts'
+import { buildAuth, credentialOf } from './credentials.ts'
+import { createConfigFile } from './config-file.ts'
 import { buildHooks, type HookArea } from './hooks.ts'
 import type { ToolArea } from './tools.ts'
 
@@ -38,53 +42,102 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
   context.opened.defer(() => app.close())
   const ownRoutes = listRoutes(app)
   const routes = () => [...ownRoutes(), ...listChannelRoutes(services.delivery.connections)]
-  const checkCredential = buildCredentialCheck(services, config)
-  const auth = createGatewayAuth(checkCredential)
-  registerHealth(app, { findRefusal, probe: services.storage.store.probe })
-  registerTools(app, { auth, ...areas })
-  registerMcp(app, { auth, allowedOrigins, ...areas, version: readVersion() })
+  const { checkCredential, guard, credential } = buildAuth(services, config)
+  const panels = createPanels({ extensions: services.environment.extensions, config })
+  if (config.gateway.page)
+    registerPage(app, { codes: services.http.signInCodes, panels, check: checkCredential, credential })
+  const { audit, store } = services.storage
+  const invokeTool = createToolRequest({ ...areas, audit, waitForApproval: buildApprovalWait(context) })
+  const call = createCallEndpoint(audit)
+  registerHealth(app, { findRefusal, probe: store.probe })
+  registerTools(app, { guard, ...areas, invokeTool })
+  registerMcp(app, { guard, allowedOrigins, ...areas, invokeTool, version: readVersion() })
   registerChannels(app, {
     connections: services.delivery.connections,
     throttle: services.http.throttles.hooks,
     log: services.logs.logFor('delivery'),
   })
   const hooks = buildHooks(app, context, areas)
-  const endpoints = buildEndpoints(context, { ...areas, ...hooks, routes })
+  const endpoints = buildEndpoints(context, { ...areas, ...hooks, routes, panels })
   const metrics = buildMetrics(services)
-  registerControl(app, { auth, endpoints, routes, meters: services.meters, metrics })
+  registerControl(app, { guard, endpoints, call, routes, meters: services.meters, metrics })
   const { runs, replyStreams } = services.work
   const { createId, changes } = services.storage
   const { maxAttempts } = config.agents.defaults
   const chat = createChat({ runs, agents, replyStreams, createId, maxAttempts })
   const sockets = registerSocket(app, {
     check: checkCredential,
+    audit,
     allowedOrigins,
-    methods: createMethods({ chat, invokeTool: createToolRequest(areas), agents, endpoints }),
-    topics: createTopics(changes, services.logs.feed),
+    methods: createMethods({ chat, invokeTool, agents, endpoints, call }),
+    topics: createTopics({ changes, log: services.logs.feed, store, agents, redactor: services.redactor }),
     log: services.logs.logFor('control'),
   })
   return { app, sockets, transforms: hooks.transforms, acceptPayload: hooks.acceptPayload ?? refusePayload }
 }
 
+/** Lets calls of MCP clients wait for a person, as long as a tool may take. */
+const buildApprovalWait = ({ config, services: { work, logs } }: BuildContext): WaitForApproval =>
+  createApprovalWait({
+    approvals: work.approvals,
+    maxWaitMs: config.tools.timeoutSeconds * 1000,
+    log: logs.logFor('agents'),
+  })
+
 const refusePayload: AcceptPayload = async () => {
   throw new GatewayError('shutting_down', 'Webhooks are disabled.')
 }
 
-const buildMetrics = ({ meters, storage, delivery, hooks }: Services) =>
-  createMetrics({ meters, store: storage.store, channels: delivery.connections.states, jobs: hooks.jobs.states })
+const buildMetrics = ({ meters, storage, work, delivery, hooks }: Services) =>
+  createMetrics({
+    meters,
+    store: storage.store,
+    budgets: work.budgets,
+    channels: delivery.connections.states,
+    jobs: hooks.jobs.states,
+  })
 
 function buildEndpoints(
-  { config, services }: BuildContext,
-  { agents, registry, mappings, replay, routes }: Areas & HookArea & { routes: ReturnType<typeof listRoutes> },
+  { config, services, lifecycle }: BuildContext,
+  {
+    agents,
+    registry,
+    mappings,
+    compareMappings,
+    replay,
+    previewMapping,
+    importCurl,
+    transforms,
+    samples,
+    routes,
+    panels,
+  }: Areas & HookArea & { routes: ReturnType<typeof listRoutes>; panels: ReturnType<typeof createPanels> },
 ) {
   const { connections, logins, outbox, pairing } = services.delivery
+  const { reload } = lifecycle
   return createEndpoints({
     config,
+    warnings: lifecycle.warnings,
+    configFile: createConfigFile({ ...services.environment, config, transforms, reload }),
+    signInCodes: services.http.signInCodes,
+    clientUse: services.http.clientUse,
+    panels,
     extensions: services.environment.extensions,
     store: services.storage.store,
+    timezone: Array.isArray(config.budget) ? undefined : config.budget?.timezone,
+    audit: services.storage.audit,
+    cursors: createCursorSeal(credentialOf(services, config)),
     runs: services.work.runs,
+    budgets: services.work.budgets,
+    approvals: services.work.approvals,
+    redactor: services.redactor,
     agents,
+    compareMappings,
     replay,
+    previewMapping,
+    importCurl,
+    listTransforms: transforms.sandbox.list,
+    samples,
     hooks: async () => (mappings ? await viewHooks(mappings) : []),
     notify: outbox.notify,
     pairing,
@@ -94,17 +147,5 @@ function buildEndpoints(
     tools: registry.list,
     toolsets: registry.states,
     routes,
-  })
-}
-
-function buildCredentialCheck({ environment, http }: Services, config: Config): CheckCredential {
-  const { value } = resolveCredential(config.gateway.auth, environment.env)
-  if (value === undefined)
-    throw new GatewayError('conflict', 'The gateway has no credential; set gateway.auth.token or SVC_GATEWAY_TOKEN.')
-  const { rateLimit } = config.gateway.auth
-  return createCredentialCheck({
-    credential: value,
-    exemptLoopback: rateLimit?.exemptLoopback ?? true,
-    ...(rateLimit && { throttle: http.throttles.gateway }),
   })
 }

@@ -7,7 +7,7 @@ import { createInbound, type Receive } from '../delivery/inbound/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
 import { type Attempt, createAttempts } from '../runs/attempt.ts'
 import { createOutcome } from '../runs/outcome.ts'
-import { toStepChange } from '../runs/step-view.ts'
+import { toStepChange } from '../runs/step-change.ts'
 import { createHeartbeat } from '../schedules/heartbeat.ts'
 import type { CurrentRuntime } from '../services.ts'
 import type { AgentArea } from './agents.ts'
@@ -22,8 +22,8 @@ export function buildRuns(
   { registry, policy, ruleOfTwo, invoke }: ToolArea,
 ) {
   const { storage, work, delivery, logs } = services
-  const { store, createId } = storage
-  const { runs, events, replyStreams, tracing } = work
+  const { store, createId, now } = storage
+  const { runs, events, budgets, replyStreams, tracing } = work
   const { maxAttempts } = config.agents.defaults
   const log = logs.logFor('agents')
   const runTurn = createTurn({
@@ -38,9 +38,12 @@ export function buildRuns(
     agents,
     models,
     policy,
+    budgets,
+    now,
     runTurn,
     replyStreams,
     onModelAnswer: runs.resumeProvider,
+    approvals: services.work.approvals,
     redactor: services.redactor,
     traceOfStep: tracing?.traceOfStep,
     onStep: (run, step) => {
@@ -53,7 +56,16 @@ export function buildRuns(
   const attempt: Attempt = (run, stop) => typing.during(run, () => attempts.run(run, stop))
   const current: Omit<CurrentRuntime, 'config' | 'acceptPayload'> = {
     attempt: tracing ? (run, stop) => tracing.attempt(run, () => attempt(run, stop)) : attempt,
-    outcome: createOutcome({ agents, recipients, createId, onFailure: config.hooks.onFailure, log }),
+    outcome: createOutcome({
+      agents,
+      recipients,
+      createId,
+      now,
+      onFailure: config.hooks.onFailure,
+      approvals: work.approvals,
+      log,
+    }),
+    resolveRecipient: recipients.resolve,
     receive: buildInbound({ config, services }, agents),
     mainSession: agents.default.mainSession,
   }
@@ -83,6 +95,7 @@ function buildInbound(
       log,
     }),
     commands: createChatCommands({ store, cancelRun: runs.cancel, createId }),
+    answers: work.chatAnswers,
     onDeliveries: delivery.outbox.notify,
     maxAttempts: config.agents.defaults.maxAttempts,
     createId,

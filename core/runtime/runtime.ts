@@ -1,5 +1,6 @@
 // Builds everything that depends on the configuration. A reload builds a new runtime and retires the old one.
 import type { FastifyInstance } from 'fastify'
+import { resolveBudgets } from '../budgets/budget.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { CurrentRuntime, Services } from '../services.ts'
 import { buildAgents } from './agents.ts'
@@ -49,19 +50,19 @@ async function build(context: BuildContext): Promise<Runtime> {
   const agents = buildAgents(context)
   const { toolApi, schedules } = buildToolApi(context, agents)
   const tools = await buildTools(context, agents, { toolApi })
-  const { attempt, outcome, receive, mainSession, heartbeat, untilIdle } = buildRuns(context, agents, tools)
+  const { heartbeat, untilIdle, ...runs } = buildRuns(context, agents, tools)
   const { app, sockets, transforms, acceptPayload } = buildRoutes(context, { ...agents, ...tools })
   return {
     config: context.config,
     tools: tools.tools,
     transforms,
-    attempt,
-    outcome,
-    receive,
+    ...runs,
     acceptPayload,
-    mainSession,
     app,
-    ready: async () => void (await Promise.all([app.ready(), agents.routesRead])),
+    ready: async () => {
+      await Promise.all([app.ready(), agents.routesRead])
+      await context.services.work.budgets.use(resolveBudgets(context.config))
+    },
     start: () => {
       heartbeat.start()
       schedules.start()

@@ -1,12 +1,13 @@
 // The program of the bundler's process: bundles a transform and its imports into one text, without executing it. Every
 // file is confined to the transforms directory, both when its path is resolved and when it is read.
 import { dirname, extname, isAbsolute, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
 import { PathError } from '../config/file/paths.ts'
 import { bundleName } from './ipc-frames.ts'
 import type { Bundle, BundleReply, BundleRequest } from './bundler.ts'
-import { fingerprint, openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
+import { codeFile, fingerprint, openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
 import { TransformError } from './transform-error.ts'
 
 interface BundleOptions {
@@ -82,13 +83,11 @@ async function loadBundler() {
 }
 
 const maxBundleLength = 4_194_304
-const codeFile = /\.(?:[cm]?js|m?ts)$/
 const importable = /\.(?:[cm]?js|m?ts|json)$/
 
-/** Resolves relative files inside the folder, `typebox`, and `svc-gateway/plugin`, and rejects all other imports. */
+/** Resolves relative files inside the folder, `typebox`, and `svc-gateway/transform`, and rejects all other imports. */
 function confined(folder: string, { module, directory, onFile }: BundleOptions): Plugin {
-  const isLibrary = (importer: string): boolean =>
-    importer === contractId || !isAbsolute(importer) || relative(folder, importer).startsWith('..')
+  const isLibrary = (importer: string): boolean => !isAbsolute(importer) || relative(folder, importer).startsWith('..')
 
   function locate(path: string, allowed: RegExp): { id: string } {
     onFile(resolve(directory.dir, path))
@@ -106,15 +105,17 @@ function confined(folder: string, { module, directory, onFile }: BundleOptions):
     name: 'confined',
     async resolveId(specifier, importer) {
       if (importer === undefined) return locate(module, codeFile)
-      if (specifier === 'typebox') return this.resolve(specifier, import.meta.filename, { skipSelf: true })
-      // Imports inside typebox are resolved as usual.
+      // The helpers need only the schema builder of our own module.
+      if (specifier === 'typebox' || (isLibrary(importer) && /^\.\.?\/typebox\.ts$/.test(specifier)))
+        return this.resolve('typebox', import.meta.filename, { skipSelf: true })
+      // Imports inside typebox and the helpers are resolved as usual.
       if (isLibrary(importer)) return null
-      if (specifier === 'svc-gateway/plugin') return { id: contractId }
+      if (specifier === 'svc-gateway/transform') return { id: helpers }
       if (/^\.\.?\//.test(specifier)) return locate(relative(folder, resolve(dirname(importer), specifier)), importable)
-      throw new TransformError('compile', `${relative(folder, importer)} imports "${specifier}"; ${allowedImports}`)
+      const fix = specifier.startsWith('svc-gateway/') ? 'import it from "svc-gateway/transform".' : allowedImports
+      throw new TransformError('compile', `${relative(folder, importer)} imports "${specifier}"; ${fix}`)
     },
     async load(id) {
-      if (id === contractId) return { code: contract, moduleType: 'js' }
       if (isLibrary(id)) return null
       return { code: await directory.read(id), moduleType: moduleTypes[extname(id)] ?? 'js' }
     },
@@ -123,12 +124,14 @@ function confined(folder: string, { module, directory, onFile }: BundleOptions):
 
 const allowedImports =
   'a transform may import files of the transforms directory (with "./" and the extension), "typebox" and ' +
-  '"svc-gateway/plugin", but no modules of Node.'
+  '"svc-gateway/transform", but no modules of Node.'
 const moduleTypes: Record<string, 'ts' | 'json'> = { '.ts': 'ts', '.mts': 'ts', '.json': 'json' }
 
-/** The contract as transforms see it: its types are erased, and the schema builder is its only value for transforms. */
-const contractId = '\0svc-gateway/plugin'
-const contract = 'export { Type } from "typebox"'
+/** `svc-gateway/transform`: the build has it in one file, which imports only typebox. */
+const isBuilt = extname(import.meta.filename) === '.js'
+/** As the bundler names it in an error. */
+const helpersPath = /"\.\.\/\S*\/transform\.[jt]s"/
+const helpers = fileURLToPath(new URL(isBuilt ? './transform.js' : '../transform.ts', import.meta.url))
 
 /** Turns a `PathError` of `resolvePath` into a `TransformError`. */
 function confine<Value>(resolvePath: () => Value, path: string): Value {
@@ -158,9 +161,13 @@ function toTransformError(error: unknown, module: string): TransformError {
   if (first instanceof PathError) return new TransformError('compile', `${first.message}.`, { cause: first })
   const [line = ''] = stripVTControlCharacters(first.message ?? '').split('\n')
   const position = first.loc ? ` at line ${first.loc.line}, column ${first.loc.column}` : ''
+  const reason = line
+    .replace(/^\[\w+\] /, '')
+    .replace(helpersPath, '"svc-gateway/transform"')
+    .replace(/\.$/, '')
   return new TransformError(
     'compile',
-    `The transform ${module} does not compile${position}: ${line.replace(/^\[\w+\] /, '').slice(0, 300)}.`,
+    `The transform ${module} does not compile${position}: ${reason.slice(0, 300)}.`,
     { cause: error },
   )
 }

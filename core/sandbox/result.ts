@@ -1,6 +1,6 @@
 // Checks what a transform returned.
 import { overrideFields } from '../action.ts'
-import type { TransformResult } from '../plugin/plugin.ts'
+import type { TransformResult } from '../transform.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
 
 /**

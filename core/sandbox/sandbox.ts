@@ -1,7 +1,8 @@
 // The sandbox: runs the operator's transforms in child processes without access to files, network or environment.
 import { dirname } from 'node:path'
 import { PathError } from '../config/file/paths.ts'
-import type { Log, TransformInput } from '../plugin/plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
+import type { TransformInput } from '../transform.ts'
 import type { JsonSchema } from '../typebox.ts'
 import type { ChildLimits } from './pool/limits.ts'
 import { createBundler } from './bundler.ts'
@@ -40,13 +41,22 @@ export interface TransformHandle {
   close(): void
 }
 
+interface LoadOptions {
+  export?: string
+  timeoutMs?: number
+  /** The runs are tried out: their failures do not open the circuit breaker of the runs that are not. */
+  isTrial?: boolean
+}
+
 export interface Sandbox {
   /**
    * Returns at once and compiles the file in the background, and again whenever it changes. `run` rejects while the
    * file is missing or broken.
    * @throws {PathError} when `module` is outside the transforms directory, or `dir` outside `root`
    */
-  load(module: string, options?: { export?: string; timeoutMs?: number }): TransformHandle
+  load(module: string, options?: LoadOptions): TransformHandle
+  /** The modules in the transforms directory that can be loaded, sorted. Empty when there is no such folder. */
+  list(): Promise<readonly string[]>
   /** The processes that run transforms: none before the first call, and none when there was no call for a while. */
   status(): { processes: { pid: number | undefined }[]; transforms: TransformState[] }
   close(): Promise<void>
@@ -54,7 +64,7 @@ export interface Sandbox {
 
 export function createSandbox({ root, dir, log, startAfter, ...limits }: SandboxOptions): Sandbox {
   const directory = openTransformsDirectory({ root, dir })
-  /** By module and export: mappings that name the same transform share it. */
+  /** Mappings that name the same module and export share a transform. */
   const shared = new Map<string, { transform: Transform; users: number }>()
   const bundler = createBundler({ root, dir })
   const pool = createPool({
@@ -71,8 +81,8 @@ export function createSandbox({ root, dir, log, startAfter, ...limits }: Sandbox
   const watcher = createWatcher({ top: dirname(root), log })
   const deps = { bundler, pool, watcher, readResult: createResultReader(), startAfter, log }
 
-  function acquire(module: string, exportName: string): { transform: Transform; close(): void } {
-    const key = JSON.stringify([module, exportName])
+  function acquire(module: string, { export: exportName = 'default', isTrial = false }: LoadOptions) {
+    const key = JSON.stringify([module, exportName, isTrial])
     const entry = shared.get(key) ?? { transform: createTransform({ ...deps, module, exportName }), users: 0 }
     shared.set(key, entry)
     entry.users++
@@ -88,9 +98,10 @@ export function createSandbox({ root, dir, log, startAfter, ...limits }: Sandbox
   }
 
   return {
-    load(module, { export: exportName = 'default', timeoutMs = 1000 } = {}) {
+    load(module, options = {}) {
+      const { timeoutMs = 1000 } = options
       assertInside(directory, module)
-      const { transform, close } = acquire(module, exportName)
+      const { transform, close } = acquire(module, options)
       return {
         ready: transform.ready,
         get payloadSchema() {
@@ -105,6 +116,7 @@ export function createSandbox({ root, dir, log, startAfter, ...limits }: Sandbox
         close,
       }
     },
+    list: directory.list,
     status: () => ({
       processes: pool.status(),
       transforms: [...shared.values()].map(({ transform }) => transform.state()),

@@ -1,5 +1,6 @@
 // One transform: compiles its file, recompiles it whenever it changes, and runs the last good version.
-import type { Log, TransformResult } from '../plugin/plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
+import type { TransformResult } from '../transform.ts'
 import type { JsonSchema } from '../typebox.ts'
 import type { Bundle, Bundler } from './bundler.ts'
 import { createCircuitBreaker } from './circuit-breaker.ts'

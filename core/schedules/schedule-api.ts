@@ -2,7 +2,7 @@
 import type { Agents } from '../agents/agents.ts'
 import type { ToolDelivery } from '../delivery/tool-delivery.ts'
 import { InputError, type ScheduleApi, type ScheduleRequest, type ScheduleSummary } from '../plugin/plugin.ts'
-import { type Caller, createSender, resolveProvenance } from '../runs/provenance.ts'
+import { type Caller, createSender, resolveProvenance, sourceOf } from '../runs/provenance.ts'
 import type { Runs } from '../runs/runs.ts'
 import { computeNextFiring, parseTiming, viewTiming } from './timing.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
@@ -29,22 +29,24 @@ const maxSchedulesPerAgent = 100
 export function createScheduleApi(deps: ScheduleApiDeps, caller: Caller, onAdded: () => void): ScheduleApi {
   const { store, runs } = deps
   const { agentId } = caller.subject
+  const change = (action: string, target: string) => ({ ...sourceOf(caller), action, target, agentId })
   return {
     add: async (request) => {
       const schedule = await createSchedule(deps, request, caller)
       const at = deps.now()
-      if (!(await store.addSchedule(schedule, { at, most: maxSchedulesPerAgent })))
+      const audit = change('schedule.add', schedule.id)
+      if (!(await store.addSchedule(schedule, { at, most: maxSchedulesPerAgent, audit })))
         throw new InputError(`The agent already has ${maxSchedulesPerAgent} schedules, which is the limit; remove one.`)
       onAdded()
       return summarize({ ...schedule, lastAt: null, createdAt: at })
     },
     list: async () => (await store.listAgentSchedules(agentId)).map(summarize),
-    remove: (id) => store.removeSchedule(id, agentId),
+    remove: (id) => store.removeSchedule(id, agentId, { at: deps.now(), change: change('schedule.remove', id) }),
     run: async (id) => {
       const schedule = (await store.listAgentSchedules(agentId)).find((one) => one.id === id)
       if (!schedule) return undefined
       const run = createScheduleRun(deps, schedule)
-      await runs.accept({ at: Date.now(), runs: [run] })
+      await runs.accept({ at: Date.now(), runs: [run], audit: change('schedule.run', id) })
       return { runId: run.id, sessionKey: run.sessionKey }
     },
   }
@@ -88,6 +90,29 @@ async function resolveRecipient(
 ): Promise<RunSpec['deliver']> {
   const { channel, to, accountId, threadId, route } = await toolDelivery.resolve(request, createSender(caller))
   return { channel, to, accountId, threadId: threadId ?? undefined, route }
+}
+
+/** Why a schedule did not fire at a time. */
+export interface SkippedFiring {
+  due: number
+  reason: string
+}
+
+const skipOwner = 'schedule-skip'
+
+export const createSkipState = ({ id, nextAt: due }: StoredSchedule, reason: string) => ({
+  owner: skipOwner,
+  key: id,
+  value: { due, reason },
+})
+
+/** Why the schedule did not fire at its last time. Undefined: it did. */
+export async function readSkipReason(
+  store: Pick<Store, 'getState'>,
+  { id, lastAt }: Pick<StoredSchedule, 'id' | 'lastAt'>,
+): Promise<string | undefined> {
+  const skipped = (await store.getState(skipOwner, id)) as SkippedFiring | undefined
+  return skipped && skipped.due === lastAt ? skipped.reason : undefined
 }
 
 function summarize({ id, name, spec, timing, nextAt, lastAt }: StoredSchedule): ScheduleSummary {

@@ -1,11 +1,12 @@
 // Fires schedules at their times, each time once. Times that passed while the gateway was down fire once, at its start.
+import { BudgetError } from '../budgets/budget-error.ts'
 import { createOutage, type Outage } from '../outage.ts'
 import type { Log, ScheduleApi } from '../plugin/plugin.ts'
 import type { Caller } from '../runs/provenance.ts'
 import { computeNextFiring, replanFiring } from './timing.ts'
 import { createPoller } from '../store/poller.ts'
 import type { StoredSchedule } from '../store/store.ts'
-import { createScheduleApi, createScheduleRun, type ScheduleApiDeps } from './schedule-api.ts'
+import { createScheduleApi, createScheduleRun, createSkipState, type ScheduleApiDeps } from './schedule-api.ts'
 
 export interface Schedules {
   /** Returns the API for the schedules of the caller's agent. */
@@ -88,9 +89,13 @@ async function fire(deps: SchedulesDeps, schedule: StoredSchedule): Promise<void
   const { queued, running } = await deps.store.getSessionCounts(run.sessionKey)
   const skips = queued + running > 0 && nextAt !== null
   if (skips) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
-  await deps.runs.accept({
-    at: Date.now(),
-    firing: { scheduleId: schedule.id, due: schedule.nextAt, nextAt },
-    runs: skips ? [] : [run],
-  })
+  const firing = { scheduleId: schedule.id, due: schedule.nextAt, nextAt }
+  try {
+    await deps.runs.accept({ at: Date.now(), firing, runs: skips ? [] : [run] })
+  } catch (error) {
+    if (!(error instanceof BudgetError)) throw error
+    deps.log.warn({ schedule: schedule.id, reason: error.message }, 'a schedule does not fire: a budget is used up')
+    const state = createSkipState(schedule, error.message)
+    await deps.runs.accept({ at: Date.now(), firing, state })
+  }
 }

@@ -1,6 +1,7 @@
 // Runs the heartbeats of one agent in one session, one after the other, and retries with a growing delay.
 import type { Agent } from '../agents/agents.ts'
 import { createHeartbeatSpec, createNotesOutage, readHeartbeatNotes } from '../agents/heartbeat-prompt.ts'
+import { BudgetError } from '../budgets/budget-error.ts'
 import { describeError } from '../errors.ts'
 import { createOutage, type Outage } from '../outage.ts'
 import type { Log } from '../plugin/plugin.ts'
@@ -32,6 +33,8 @@ interface HeartbeatTarget {
 /** Repeated failures are logged once. */
 export interface HeartbeatOutages {
   run: Outage
+  /** A budget is used up. */
+  budget: Outage
   notes: Outage
 }
 
@@ -49,6 +52,7 @@ export function createSessionHeartbeat(deps: SessionHeartbeatDeps, target: Heart
   let isRunning = false
   let wasWoken = false
   let failures = 0
+  let skippedForMs = 0
   let isClosed = false
 
   const schedule = (ms: number): void => {
@@ -65,21 +69,27 @@ export function createSessionHeartbeat(deps: SessionHeartbeatDeps, target: Heart
     isRunning = false
     failures = succeeded ? 0 : failures + 1
     if (wasWoken) schedule(wakeDelayMs)
-    else if (!succeeded) schedule(Math.min(minRetryMs * 2 ** (failures - 1), maxRetryMs))
+    else if (!succeeded) schedule(skippedForMs || Math.min(minRetryMs * 2 ** (failures - 1), maxRetryMs))
     else onIdle()
     wasWoken = false
   }
 
   /** Runs heartbeats until no batch of events is left. Returns false if events wait that could not be rendered. */
   const runUntilServed = async (): Promise<boolean> => {
+    skippedForMs = 0
     try {
       for (;;) {
         const result = await runOnce(deps, target)
         outages.run.worked({ agentId: agent.id })
+        outages.budget.worked({ agentId: agent.id })
         if (isClosed || result !== 'more') return result !== 'failed'
       }
     } catch (error) {
-      outages.run.failed(error)
+      if (error instanceof BudgetError) {
+        outages.budget.failed(error)
+        // Soon after it opens; a reload may open it earlier, and starts a new heartbeat.
+        skippedForMs = Math.min(error.waitMs + wakeDelayMs, maxSleepMs)
+      } else outages.run.failed(error)
       return false
     }
   }
@@ -97,6 +107,12 @@ export const createHeartbeatOutages = (agentId: string, log: Log): HeartbeatOuta
   run: createOutage(log, {
     failed: 'heartbeat failed; it is tried again',
     worked: 'heartbeats work again',
+    describe: (error) => ({ agentId, ...describeError(error) }),
+  }),
+  budget: createOutage(log, {
+    level: 'warn',
+    failed: 'heartbeats are skipped: a budget is used up',
+    worked: 'heartbeats are no longer skipped',
     describe: (error) => ({ agentId, ...describeError(error) }),
   }),
   notes: createNotesOutage(agentId, log),

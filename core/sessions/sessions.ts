@@ -8,12 +8,22 @@ const maxLimit = 200
 const defaultLimit = 50
 const clampLimit = (limit: number): number => Math.min(Math.max(1, limit), maxLimit)
 
-export function createSessionsView(store: Store, defaultAgentId: string): SessionsView {
+/** The sessions of all agents, or of those that a caller may reach. */
+export interface AllSessions extends SessionsView {
+  list(options?: {
+    agentId?: string
+    /** Only sessions of these agents. */
+    agents?: readonly string[] | undefined
+    limit?: number
+  }): Promise<SessionSummary[]>
+}
+
+export function createSessionsView(store: Store, defaultAgentId: string): AllSessions {
   const find = async (key: string) =>
     (await store.getSession(key)) ?? (await findSessionOfEvents(store, key, defaultAgentId))
   return {
-    list: async ({ agentId, limit = defaultLimit } = {}) =>
-      (await readSessions(store, { agentId, defaultAgentId, limit: clampLimit(limit) })).map(summarize),
+    list: async ({ agentId, agents, limit = defaultLimit } = {}) =>
+      (await readSessions(store, { agentId, agents, defaultAgentId, limit: clampLimit(limit) })).map(summarize),
     status: async (key) => {
       const session = await find(key)
       return session && (await readStatus(store, session))

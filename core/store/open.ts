@@ -14,17 +14,15 @@ export interface StoreOptions {
   dir: string
   log: Log
   /** Called after each commit with the number of operations in it. */
-  onCommit?: (operations: number) => void
+  onCommit?: ((operations: number) => void) | undefined
   /** Called once if another store has taken the place of this one. Nothing is written any more. */
-  onReplaced?: (error: GatewayError) => void
+  onReplaced?: ((error: GatewayError) => void) | undefined
 }
 
 /** Throws when the URL cannot be used. */
-export function openStore({ url, dir, log, onCommit, onReplaced }: StoreOptions): OpeningStore {
+export function openStore({ url, dir, ...options }: StoreOptions): OpeningStore {
   const address = parseStoreUrl(url, { dir })
-  const options = { log, ...(onCommit && { onCommit }) }
-  if (address.engine === 'postgres')
-    return createPostgresStore({ url: address.url, ...options, ...(onReplaced && { onReplaced }) })
+  if (address.engine === 'postgres') return createPostgresStore({ ...options, url: address.url })
   createDirectory(dirname(address.path))
-  return createSqliteStore({ path: address.path, ...options })
+  return createSqliteStore({ ...options, path: address.path })
 }

@@ -2,6 +2,10 @@
 import { acceptWrites } from './accept.ts'
 import { liveCountReads } from './live-counts.ts'
 import { purgeReads, purgeWrites } from './purge.ts'
+import { budgetReads, budgetWrites } from './tables/budget.ts'
+import { budgetAlertWrites } from './tables/budget-alert.ts'
+import { approvalReads, approvalWrites } from './tables/approval.ts'
+import { auditReads, auditWrites } from './tables/audit.ts'
 import { eventReads, eventWrites } from './tables/event.ts'
 import { exposureReads, exposureWrites } from './tables/exposure.ts'
 import { idempotencyReads, idempotencyWrites } from './tables/idempotency.ts'
@@ -17,11 +21,17 @@ import { sessionReads } from './tables/session.ts'
 import { sessionListReads } from './tables/session-list.ts'
 import { stateReads, stateWrites } from './tables/state.ts'
 import { stepReads, stepWrites } from './tables/step.ts'
+import { waitingRunReads, waitingRunWrites } from './tables/waiting-run.ts'
+import { usageReads, usageWrites } from './tables/usage.ts'
 import { isReadLater, type ReadLater, type Reader, type Transaction } from './transaction.ts'
 
 const writes = {
   ...acceptWrites,
+  ...budgetWrites,
+  ...budgetAlertWrites,
+  ...auditWrites,
   ...purgeWrites,
+  ...approvalWrites,
   ...eventWrites,
   ...exposureWrites,
   ...idempotencyWrites,
@@ -34,10 +44,15 @@ const writes = {
   ...scheduleWrites,
   ...stateWrites,
   ...stepWrites,
+  ...usageWrites,
+  ...waitingRunWrites,
 }
 
 const reads = {
   ...liveCountReads,
+  ...budgetReads,
+  ...approvalReads,
+  ...auditReads,
   ...eventReads,
   ...exposureReads,
   ...idempotencyReads,
@@ -52,6 +67,8 @@ const reads = {
   ...purgeReads,
   ...stateReads,
   ...stepReads,
+  ...usageReads,
+  ...waitingRunReads,
 }
 
 export const operations = { ...writes, ...reads }

@@ -1,10 +1,9 @@
-// Purges ended records, the oldest first and a few rows per step, and returns free space to the disk. Live records, and
+// Purges what is old, the oldest first and a few rows per step, and returns free space to the disk. Live records, and
 // records that those need, stay.
 import type { SessionPosition } from './tables/session-list.ts'
 import type { Space, Timestamp, Transaction } from './transaction.ts'
 
-/** The operations of the store in this file. */
-export const purgeWrites = { purge, purgeBodies, reclaimSpace }
+export const purgeWrites = { purge, purgeBodies, purgeStepContents, purgeAudit, reclaimSpace }
 export const purgeReads = { getSpace }
 
 /** The kinds of records that are purged. Sessions are purged only if no caller has named them. */
@@ -28,22 +27,20 @@ export interface PurgeResult {
   next?: PurgePositions
 }
 
-export interface PurgeBodiesStep {
-  /** Only bodies of requests that arrived before this time are deleted. */
+interface PurgeContentsStep {
+  /** Only contents of rows that were inserted before this time are deleted. */
   before: Timestamp
-  /** The last request that the previous step read; absent: the step starts with the oldest request. */
+  /** The last row that the previous step read; absent: the step starts with the oldest row. */
   from?: number | undefined
 }
 
-export interface PurgedBodies {
-  /** How many bodies were deleted. */
+interface PurgedContents {
+  /** How many rows have lost their contents. */
   count: number
-  /** The last request that the step read. */
+  /** The last row that the step read. */
   last: number
-  /** Whether there may be further requests older than `before`. */
+  /** Whether there may be further rows older than `before`. */
   more: boolean
-  /** False: a body was kept because it holds the text of a waiting event. */
-  complete: boolean
 }
 
 /** The most rows of a table, and bytes of their texts, in one step, so that it does not delay accepts for long. */
@@ -114,6 +111,7 @@ export async function purge(tx: Transaction, { before, from = oldest }: PurgeSte
     if (kind === 'runs') for (const sql of ofRunsSql) await tx.run(sql, ...range, before)
     counts[kind] = await tx.run(deleteSql(tables[kind]), ...range, before)
   }
+  await tx.run(purgeApprovalsSql, until)
   next.sessions = sessions.rows.findLast(({ updatedAt }) => updatedAt <= until) ?? from.sessions
   counts.sessions = await purgeSessions(tx, [from.sessions, next.sessions])
   return reach < before ? { counts, next } : { counts }
@@ -138,9 +136,12 @@ const isInRange = ({ at }: Table) => `seq > ? AND seq <= ? AND ${at} <= ?`
 const lastSql = (table: Table) => `SELECT max(seq) AS seq FROM ${table.name} WHERE ${isInRange(table)}`
 const deleteSql = (table: Table) => `DELETE FROM ${table.name} WHERE ${isInRange(table)} AND ${table.isOver}`
 /** Deletes what belongs to the runs that are about to be deleted. */
-const ofRunsSql = ['exposure WHERE scope', 'step WHERE run_id'].map(
+const ofRunsSql = ['exposure WHERE scope', 'step WHERE run_id', 'approval WHERE run_id'].map(
   (column) => `DELETE FROM ${column} IN (SELECT id FROM run WHERE ${isInRange(tables.runs)} AND ${tables.runs.isOver})`,
 )
+
+/** Of calls that no run makes. */
+const purgeApprovalsSql = `DELETE FROM approval WHERE run_id = '' AND expires_at <= ? AND status <> 'waiting'`
 
 async function findLast(tx: Transaction, table: Table, range: Range): Promise<number> {
   const [row] = await tx.all<{ seq: number | null }>(lastSql(table), ...range)
@@ -166,6 +167,7 @@ const unusedSql = `
   SELECT key FROM session
   WHERE (updated_at, key) > (?, ?) AND (updated_at, key) <= (?, ?) AND unnamed = 1
     AND NOT EXISTS (SELECT 1 FROM run WHERE run.session_key = session.key AND run.status IN ('queued', 'running'))
+    AND NOT EXISTS (SELECT 1 FROM run WHERE run.session_key = session.key AND run.status = 'waiting')
     AND NOT EXISTS (SELECT 1 FROM event WHERE event.session_key = session.key AND event.run_id IS NULL)`
 
 async function purgeSessions(tx: Transaction, [from, to]: readonly [SessionCursor, SessionCursor]): Promise<number> {
@@ -178,9 +180,18 @@ async function purgeSessions(tx: Transaction, [from, to]: readonly [SessionCurso
   return unused.length
 }
 
-interface BodyRow {
+interface TimedRow {
   seq: number
   at: Timestamp
+}
+
+/** The first of these rows, which are in the order of their insertion, that are older than a time. */
+function takeOlder<Row extends TimedRow>(rows: readonly Row[], before: Timestamp): readonly Row[] {
+  const firstRecent = rows.findIndex(({ at }) => at >= before)
+  return firstRecent === -1 ? rows : rows.slice(0, firstRecent)
+}
+
+interface BodyRow extends TimedRow {
   awaited: number
   size: number
 }
@@ -192,11 +203,14 @@ const purgeBodiesSql = 'UPDATE request SET body = NULL WHERE seq > ? AND seq <= 
 /**
  * Deletes the bodies of a few of the oldest requests. The requests stay, and so do bodies that hold the text of a
  * waiting event.
+ * @returns `complete` is false if such a body was kept
  */
-export async function purgeBodies(tx: Transaction, { before, from = 0 }: PurgeBodiesStep): Promise<PurgedBodies> {
+export async function purgeBodies(
+  tx: Transaction,
+  { before, from = 0 }: PurgeContentsStep,
+): Promise<PurgedContents & { complete: boolean }> {
   const rows = await tx.all<BodyRow>(bodiesSql, from, maxRows)
-  const firstRecent = rows.findIndex(({ at }) => at >= before)
-  const old = firstRecent === -1 ? rows : rows.slice(0, firstRecent)
+  const old = takeOlder(rows, before)
   let bytesLeft = maxBytes
   const full = old.findIndex(({ size }) => (bytesLeft -= size) <= 0)
   const purged = full === -1 ? old : old.slice(0, full + 1)
@@ -207,6 +221,42 @@ export async function purgeBodies(tx: Transaction, { before, from = 0 }: PurgeBo
     more: purged.length < old.length || old.length === maxRows,
     complete: purged.every(({ awaited }) => awaited === 0),
   }
+}
+
+const stepsSql = 'SELECT seq, started_at AS at FROM step WHERE seq > ? ORDER BY seq LIMIT ?'
+const purgeContentsSql = 'UPDATE step SET content = NULL WHERE seq > ? AND seq <= ? AND content IS NOT NULL'
+/** The arguments of calls that are still to be made stay. */
+const purgeArgsSql = `
+  UPDATE approval SET args = NULL
+  WHERE args IS NOT NULL AND answered_at < ?
+    AND NOT EXISTS (SELECT 1 FROM run WHERE run.id = approval.run_id AND run.ended_at IS NULL)`
+
+/**
+ * Deletes what was said in a few of the oldest steps; the steps themselves stay as long as their run. The last step also
+ * deletes the arguments of calls that were approved or denied before the time.
+ */
+export async function purgeStepContents(
+  tx: Transaction,
+  { before, from = 0 }: PurgeContentsStep,
+): Promise<PurgedContents> {
+  const rows = await tx.all<TimedRow>(stepsSql, from, maxRows)
+  const old = takeOlder(rows, before)
+  const last = old.at(-1)?.seq ?? from
+  if (rows.length < maxRows) await tx.run(purgeArgsSql, before)
+  return { count: await tx.run(purgeContentsSql, from, last), last, more: old.length === maxRows }
+}
+
+const entriesSql = 'SELECT seq, at FROM audit WHERE seq > 0 ORDER BY seq LIMIT ?'
+
+/** Deletes a few of the oldest entries of the audit log. */
+export async function purgeAudit(
+  tx: Transaction,
+  { before }: { before: Timestamp },
+): Promise<{ count: number; more: boolean }> {
+  const old = takeOlder(await tx.all<TimedRow>(entriesSql, maxRows), before)
+  const last = old.at(-1)
+  if (!last) return { count: 0, more: false }
+  return { count: await tx.run('DELETE FROM audit WHERE seq <= ?', last.seq), more: old.length === maxRows }
 }
 
 export async function getSpace(tx: Transaction): Promise<Space> {

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createOutage } from '../outage.ts'
 import type { Log } from '../plugin/plugin.ts'
-import type { PurgePositions, PurgeResult, Store, Timestamp } from './store.ts'
+import type { PurgePositions, PurgeResult, Store, Timestamp, UsageKey } from './store.ts'
 
 export interface Retention {
   /** Checks the limits now and then periodically. */
@@ -19,12 +19,26 @@ export interface RetentionLimits {
   days: number
   /** How many hours the bodies of requests and the contents of steps are kept; 0: as long as the requests and runs. */
   bodyHours: number
+  /** How many days the usage of models is kept, and 0 keeps it forever. That of sessions is kept as long as runs. */
+  usageDays: number
   /** The maximum size of the store in MiB; 0: unlimited. */
   maxMb: number
+  /** How many days entries of the audit log are kept; 0: forever. The size limit purges none. */
+  auditDays: number
 }
 
 interface RetentionDeps {
-  store: Pick<Store, 'purge' | 'purgeBodies' | 'purgeStepContents' | 'getSpace' | 'reclaimSpace'>
+  store: Pick<
+    Store,
+    | 'purge'
+    | 'purgeBodies'
+    | 'purgeStepContents'
+    | 'purgeUsage'
+    | 'purgeBudgetUsage'
+    | 'purgeAudit'
+    | 'getSpace'
+    | 'reclaimSpace'
+  >
   limits: () => RetentionLimits
   log: Log
 }
@@ -32,6 +46,8 @@ interface RetentionDeps {
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 const mib = 1024 * 1024
+/** Longer than the longest window of a budget, of which earlier ones are not read. */
+const longestWindowMs = 400 * dayMs
 const sizeCheckMs = 30_000
 const ageCheckMs = hourMs
 /** Records younger than this are kept even if the store is too large: their senders may still ask for the result. */
@@ -67,7 +83,7 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 
   async function checkLimits(): Promise<void> {
-    const total = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0, bodies: 0, steps: 0 }
+    const total = { requests: 0, runs: 0, deliveries: 0, events: 0, sessions: 0, bodies: 0, steps: 0, audit: 0 }
     try {
       await purgeByAge(total)
       await purgeBySize(limits().maxMb * mib, total)
@@ -81,13 +97,18 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     if (performance.now() < ageCheckedAt + ageCheckMs) return
     // Set before the work starts: a change of the limits meanwhile resets it, so that everything is checked again.
     ageCheckedAt = performance.now()
-    const { days, bodyHours } = limits()
+    const { days, bodyHours, usageDays, auditDays } = limits()
     try {
       if (days > 0) await purgeWhile(async () => true, Date.now() - days * dayMs, total)
       if (bodyHours > 0) {
         await purgeBodies(Date.now() - bodyHours * hourMs, total)
         await purgeStepContents(Date.now() - bodyHours * hourMs, total)
       }
+      const daysAgo = (number: number): Timestamp => (number > 0 ? Date.now() - number * dayMs : 0)
+      const usage = { before: daysAgo(usageDays), sessionsBefore: daysAgo(days) }
+      await repeat(async () => (await store.purgeUsage(usage)) > 0)
+      await purgeBudgetUsage(Date.now() - longestWindowMs)
+      if (auditDays > 0) await purgeAudit(Date.now() - auditDays * dayMs, total)
     } catch (error) {
       ageCheckedAt = -Infinity
       throw error
@@ -96,27 +117,40 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
 
   async function purgeBodies(before: Timestamp, total: Counts): Promise<void> {
     let isComplete = true
-    for (let [from, more] = [lastBodyless, true]; more && !isClosing;) {
-      const startedAt = performance.now()
+    let from = lastBodyless
+    await repeat(async () => {
       const step = await store.purgeBodies({ before, from })
       total.bodies += step.count
-      ;({ last: from, more } = step)
+      from = step.last
       // The next check starts before the first body that a waiting event still needs.
       isComplete &&= step.complete
       if (isComplete) lastBodyless = from
-      if (more) await rest(startedAt)
-    }
+      return step.more
+    })
   }
 
-  async function purgeStepContents(before: Timestamp, total: Counts): Promise<void> {
-    for (let more = true; more && !isClosing;) {
-      const startedAt = performance.now()
+  const purgeStepContents = (before: Timestamp, total: Counts): Promise<void> =>
+    repeat(async () => {
       const step = await store.purgeStepContents({ before, from: lastEmptyStep })
       total.steps += step.count
-      ;({ last: lastEmptyStep, more } = step)
-      if (more) await rest(startedAt)
-    }
+      lastEmptyStep = step.last
+      return step.more
+    })
+
+  async function purgeBudgetUsage(before: Timestamp): Promise<void> {
+    let after: UsageKey | undefined
+    await repeat(async () => {
+      after = await store.purgeBudgetUsage({ before, after })
+      return after !== undefined
+    })
   }
+
+  const purgeAudit = (before: Timestamp, total: Counts): Promise<void> =>
+    repeat(async () => {
+      const step = await store.purgeAudit({ before })
+      total.audit += step.count
+      return step.more
+    })
 
   async function purgeBySize(maxBytes: number, total: Counts): Promise<void> {
     const exceedsLimit = async (): Promise<boolean> => {
@@ -135,27 +169,35 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
 
   async function purgeWhile(isNeeded: () => Promise<boolean>, before: Timestamp, total: Counts): Promise<void> {
     let from: PurgePositions | undefined
-    while (!isClosing && (await isNeeded())) {
-      const startedAt = performance.now()
+    await repeat(async () => {
+      if (!(await isNeeded())) return false
       const { counts, next } = await store.purge({ before, from })
       for (const [kind, count] of Object.entries(counts)) total[kind as keyof typeof counts] += count
-      if (!next) return
       from = next
-      await rest(startedAt)
-    }
+      return next !== undefined
+    })
   }
 
   async function reclaimFreeSpace(): Promise<void> {
     const maxBytes = limits().maxMb * mib
-    for (let previousBytes = Infinity; !isClosing;) {
-      const startedAt = performance.now()
+    let previousBytes = Infinity
+    await repeat(async () => {
       const { bytes, free } = await store.getSpace()
       const excess = Math.max(free - bytes * maxFreeShare, maxBytes > 0 ? Math.min(free, bytes - maxBytes) : 0)
       // The engine may not be able to return all of it.
-      if (excess <= 0 || bytes >= previousBytes) return
+      if (excess <= 0 || bytes >= previousBytes) return false
       previousBytes = bytes
       await store.reclaimSpace(Math.min(excess, reclaimStepBytes))
-      await rest(startedAt)
+      return true
+    })
+  }
+
+  /** Repeats a step while it returns true, and rests as long as it took: half of the store's time is left to others. */
+  async function repeat(step: () => Promise<boolean>): Promise<void> {
+    while (!isClosing) {
+      const startedAt = performance.now()
+      if (!(await step())) return
+      await delay(performance.now() - startedAt)
     }
   }
 
@@ -173,7 +215,4 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   }
 }
 
-type Counts = PurgeResult['counts'] & { bodies: number; steps: number }
-
-/** Waits as long as the step took, so that half of the store's time is left to other callers. */
-const rest = (startedAt: number): Promise<void> => delay(performance.now() - startedAt)
+type Counts = PurgeResult['counts'] & { bodies: number; steps: number; audit: number }

@@ -3,7 +3,8 @@ import type { ActionOverrides, WakeMode } from '../action.ts'
 import type { Json } from '../plugin/plugin.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 
-export const runStatuses = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
+export const runStatuses = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
+/** `waiting`: it waits for the approval of a tool call. */
 export type RunStatus = (typeof runStatuses)[number]
 
 export const runKinds = ['hook', 'heartbeat', 'channel', 'subagent', 'schedule', 'chat'] as const
@@ -18,6 +19,8 @@ export interface Origin {
   mapping?: string | undefined
   /** True: the model reads the text without the external content wrapper. */
   trusted: boolean
+  /** The client that started the run. Absent: none, or the gateway's own credential. */
+  client?: string | undefined
   /** How the sender of the webhook was authenticated: by the hook token, or by a signature. */
   auth?: 'token' | 'signed' | undefined
   /** False: its steps are stored without what was said in them. */
@@ -28,22 +31,34 @@ export interface Origin {
   initiators?: readonly Initiator[] | undefined
   /** Sessions and runs with external content that started this run. The effects of its tools count for them, too. */
   scopes?: readonly string[] | undefined
+  /** The webhook or channel that the work goes back to, if another run started this one. Budgets count it there. */
+  root?: Pick<Origin, 'kind' | 'name' | 'mapping'> | undefined
   /** The nesting depth of a subagent run. */
   depth?: number | undefined
 }
 
 /** A caller that had a run started by a tool, as the tool policy sees it. */
 export interface Initiator {
+  /** An agent in its turn, or a client over HTTP. */
   caller: 'agent' | 'http'
   agentId: string
+  /** `agent:<agentId>:<key>`, or `global`. */
   sessionKey: string
+  /** `<provider>/<model>` of the calling turn. Default: the agent's model. */
   model?: string | undefined
+  /** Channel and account to which the call relates. Default: those of the session key. */
   channel?: string | undefined
   accountId?: string | undefined
+  /** The client that calls, or that started the calling run. Absent: none, or the gateway's own credential. */
+  client?: string | undefined
 }
 
 /** Returns whether a webhook started the run, directly or through other runs. */
 export const isFromHook = ({ kind, viaHook }: Origin): boolean => kind === 'hook' || viaHook === true
+
+/** Returns whether a person started the run in its conversation: on a channel or in a chat of the gateway. */
+export const isFromPerson = ({ kind, trusted, initiators }: Origin): boolean =>
+  (kind === 'channel' || kind === 'chat') && trusted && !initiators
 
 /** The requested recipient of a reply. */
 export interface Recipient extends Pick<ActionOverrides, 'to' | 'accountId' | 'threadId'> {
@@ -72,19 +87,38 @@ export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   wakeMode: WakeMode
   /** The session that gets the run summary. Absent: the main session for a webhook run, none for other runs. */
   summarySession?: string | undefined
+  /** The run whose tool started this one. */
+  parentRunId?: string | undefined
+  /** The webhook request that started the run. Absent in runs of older versions. */
+  requestId?: string | undefined
   /** The id of the failed run that this run repeats. */
   retryOf?: string | undefined
   /** Present if traces were on when the run was accepted. */
   trace?: RunTrace | undefined
 }
 
-export interface Usage {
+/** What a call of a model used, and what that costs. */
+export interface StepUsage {
+  /** All input, with the tokens that were read from a cache or written to it. */
   inputTokens: number
+  /** All output, with the reasoning. */
   outputTokens: number
   cachedInputTokens: number
+  cacheWriteTokens: number
   reasoningTokens: number
   totalTokens: number
+  /** The service reported no tokens, so that they were computed from the length of the texts. */
+  isEstimated?: true
+  /** In billionths of a US dollar. Absent: the price of the model is not known. */
+  costNanoUsd?: number
+}
+
+/** The sum of the calls of a run. Without a single known price it has no cost. */
+export interface Usage extends StepUsage {
+  /** How many calls of a model there were. */
   steps: number
+  /** How many of them have no cost. */
+  unpricedSteps?: number
 }
 
 /** An error of a tool, apart from those that the agent has read. */

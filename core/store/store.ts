@@ -20,6 +20,10 @@ export type * from './commits/commits.ts'
 export type * from './live-counts.ts'
 export type * from './purge.ts'
 export type { RunStatus } from './run-spec.ts'
+export type * from './tables/budget.ts'
+export type * from './tables/budget-alert.ts'
+export type * from './tables/approval.ts'
+export type * from './tables/audit.ts'
 export type * from './tables/event.ts'
 export type * from './tables/exposure.ts'
 export type * from './tables/lease.ts'
@@ -34,14 +38,19 @@ export type * from './tables/schedule.ts'
 export type * from './tables/session.ts'
 export type * from './tables/session-list.ts'
 export type * from './tables/step.ts'
+export type * from './tables/usage.ts'
+export type * from './tables/waiting-run.ts'
 export type { Space, Timestamp } from './transaction.ts'
+export { approvalStatuses, parseArgs } from './tables/approval.ts'
+export { actorKinds, auditOutcomes, auditVias } from './tables/audit.ts'
 export { limitCharacters, readText } from './tables/event.ts'
-export { stepStatuses } from './tables/step.ts'
+export { budgetScopes, budgetScopesOf, rootOf } from './tables/budget.ts'
+export { stepStatuses, sumUsageOfSteps } from './tables/step.ts'
 export { agentOfKey } from './tables/session-list.ts'
 
 /** The functions that `operations.ts` lists, without the transaction. */
 export type StoreOperations = {
-  [Name in keyof Operations]: (...args: OperationArgs<Name>) => Promise<OperationResult<Name>>
+  [Name in Exclude<keyof Operations, 'acceptRows'>]: (...args: OperationArgs<Name>) => Promise<OperationResult<Name>>
 }
 
 export interface Store extends StoreOperations {

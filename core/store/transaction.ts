@@ -18,6 +18,8 @@ export interface Insertion {
   columns: Readonly<Record<string, 'text' | 'integer'>>
   /** Columns that have the same value in all new rows, and this value in SQL. */
   constants?: Readonly<Record<string, string>>
+  /** The rows are inserted only if this holds. Its placeholders take the values that follow the rows. */
+  condition?: string
   /** `ON CONFLICT …`. Its placeholders take the values that follow the rows. */
   onConflict?: string
   /** How many of the first columns are the key of `onConflict`. */
@@ -25,10 +27,13 @@ export interface Insertion {
   /** The columns that RETURNING returns. */
   returning?: string
   /**
-   * True: a database that several gateways share inserts the rows of the whole transaction at its end, in the order of
-   * their keys, so that two transactions that write the same rows never wait for each other.
+   * A database that several gateways share inserts the rows of the whole transaction at its end, in the order of their
+   * keys, so that two transactions that write the same rows never wait for each other. `last`: of the rows with the same
+   * key, the last one counts. `sum`: the other columns are added up, in every database.
    */
-  atEnd?: boolean
+  atEnd?: 'last' | 'sum'
+  /** Makes the rows that a row of a `sum` is inserted as. Equal rows are added up before they are split. */
+  split?: (row: Row) => Row[]
 }
 
 export type Row = readonly Value[]
@@ -43,7 +48,7 @@ export interface Transaction {
   /** The number of rows that the statement changed. */
   run(sql: string, ...values: Value[]): number | Promise<number>
   /**
-   * Inserts rows in their order. With ON CONFLICT, no two of them may have the same key.
+   * Inserts rows in their order; there may be none. With ON CONFLICT, no two of them may have the same key.
    * @returns a row for each row that was inserted or updated, if the insertion has `returning`
    */
   insert<Returned>(insertion: Insertion, rows: readonly Row[], ...values: Value[]): Returned[] | Promise<Returned[]>
@@ -66,16 +71,36 @@ export interface ReadLater<Result> {
 export const isReadLater = (result: unknown): result is ReadLater<unknown> =>
   typeof result === 'object' && result !== null && 'readLater' in result
 
-/** Returns the columns of an insertion and the values of its constants, each as a list in SQL. */
-export const listColumns = ({ columns, constants = {} }: Insertion): { names: string; constants: string[] } => ({
-  names: [...Object.keys(columns), ...Object.keys(constants)].join(', '),
-  constants: Object.values(constants),
-})
+/** Returns the statement of an insertion. Engines differ in how they give it the rows, which include the constants. */
+export function toStatement(
+  { table, columns, constants, onConflict = '', returning }: Insertion,
+  rows: string,
+): string {
+  const names = Object.keys({ ...columns, ...constants }).join(', ')
+  const end = returning === undefined ? '' : `RETURNING ${returning}`
+  return `INSERT INTO ${table} (${names}) ${rows} ${onConflict} ${end}`
+}
 
-/** One statement cannot update a row twice: of the rows with the same key, the last one counts. */
-export function lastOfEach(rows: readonly Row[], { keyColumns }: Insertion): readonly Row[] {
-  if (keyColumns === undefined || rows.length === 1) return rows
+/** One statement cannot update a row twice: of the rows with the same key, the last one counts, or their sum. */
+export function oneOfEach(rows: readonly Row[], { keyColumns, atEnd, split }: Insertion): readonly Row[] {
+  if (keyColumns === undefined) return rows
+  if (split) return addRows(addRows(rows, keyColumns).flatMap(split), keyColumns)
+  if (rows.length === 1) return rows
+  if (atEnd === 'sum') return addRows(rows, keyColumns)
   return [...new Map(rows.map((row) => [JSON.stringify(row.slice(0, keyColumns)), row])).values()]
+}
+
+/** Every accepted run passes here with several rows, so this makes little garbage. */
+function addRows(rows: readonly Row[], keyColumns: number): Row[] {
+  const byKey = new Map<string, Value[]>()
+  for (const row of rows) {
+    let key = ''
+    for (let index = 0; index < keyColumns; index++) key += `${row[index]}\0`
+    const sum = byKey.get(key)
+    if (!sum) byKey.set(key, [...row])
+    else for (let index = keyColumns; index < row.length; index++) sum[index] = Number(sum[index]) + Number(row[index])
+  }
+  return [...byKey.values()]
 }
 
 /** Like `Promise.all`, but rejects only when all have ended, so that nothing is left running on a connection. */

@@ -1,5 +1,6 @@
 // Says what the policy thinks of a tool call before it is made, for the record of the call.
 import type { ToolStep } from '../store/store.ts'
+import { isRepeatable } from './annotations.ts'
 import type { Policy } from './policy.ts'
 import type { ToolRegistry } from './registry.ts'
 import type { RuleOfTwo } from './rule-of-two.ts'
@@ -12,21 +13,18 @@ export interface CallCheck extends Pick<ToolStep, 'effects' | 'verdict' | 'rule'
 
 interface CheckDeps {
   registry: Pick<ToolRegistry, 'find'>
-  policy: Pick<Policy, 'allows' | 'explain'>
+  policy: Pick<Policy, 'judge'>
   ruleOfTwo: Pick<RuleOfTwo, 'effectsOf'>
 }
 
 export function checkCall({ registry, policy, ruleOfTwo }: CheckDeps, subject: Subject, tool: string): CallCheck {
   const entry = registry.find(tool)
-  const isAllowed = policy.allows(subject, tool)
-  const { layers } = policy.explain(subject, tool)
-  const rule = isAllowed
-    ? layers.findLast(({ verdict }) => verdict === 'allow')?.rule
-    : (layers.find(({ verdict }) => verdict === 'deny')?.rule ?? 'denied to the session that started the run')
+  const { verdict, rule } = policy.judge(subject, tool)
   return {
-    verdict: isAllowed ? 'allow' : 'deny',
+    verdict,
     rule,
     effects: entry && ruleOfTwo.effectsOf(entry),
-    isRepeatable: entry?.tool.repeatable === true,
+    // An approval is for one call.
+    isRepeatable: entry !== undefined && isRepeatable(entry.tool) && verdict !== 'ask',
   }
 }

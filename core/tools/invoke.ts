@@ -3,9 +3,11 @@ import { GatewayError } from '../errors.ts'
 import { isInputError } from '../plugin/errors.ts'
 import { wellFormedJson } from '../well-formed.ts'
 import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin/plugin.ts'
+import type { AuditSource } from '../store/store.ts'
 import { type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
 import { describeToolFailure } from '../tool-failure.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
+import { ApprovalRequiredError } from './approval-required.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Policy } from './policy.ts'
@@ -17,26 +19,30 @@ export interface ToolCall {
   args: unknown
   subject: Subject
   runId?: string | undefined
+  /** The client that calls, for the audit log. Absent: an agent calls. */
+  source?: AuditSource | undefined
   /** Its span, if the run is traced. */
   trace?: TraceContext | undefined
   /** Ends the call; it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
+  /** Present: a person has approved exactly this call. */
+  approved?: { beyondRuleOfTwo: boolean } | undefined
   /** Called before the caller receives external content, which its turn holds from then on. */
   onExternalContent?: (() => Promise<void>) | undefined
 }
 
 /**
  * Runs a tool and returns its result.
- * Throws `tool_not_available`, `tool_withheld`, `invalid_arguments`, `tool_timeout`, or `tool_failed` with the tool's
- * own error as its cause.
+ * Throws `tool_not_available`, `tool_withheld`, `approval_required` (an `ApprovalRequiredError`), `invalid_arguments`,
+ * `tool_timeout`, or `tool_failed` with the tool's own error as its cause.
  */
 export type Invoke = (call: ToolCall) => Promise<Json>
 
 export interface InvokeDeps {
   registry: Pick<ToolRegistry, 'find'>
   /** A tool that is not allowed is reported as one that does not exist. */
-  policy: Pick<Policy, 'allows'>
-  ruleOfTwo: Pick<RuleOfTwo, 'admit'>
+  policy: Pick<Policy, 'judge'>
+  ruleOfTwo: Pick<RuleOfTwo, 'admit' | 'needsApproval'>
   /** The tool API, on behalf of the caller. */
   toolApi: (call: ToolCall) => ToolApi
   timeoutMs: number
@@ -46,10 +52,12 @@ export interface InvokeDeps {
 export function createInvoke(deps: InvokeDeps): Invoke {
   return async (call) => {
     const entry = deps.registry.find(call.tool)
-    if (!entry || !deps.policy.allows(call.subject, call.tool)) throw new GatewayError('tool_not_available')
+    const { verdict, rule = '' } = deps.policy.judge(call.subject, call.tool)
+    if (!entry || verdict === 'deny') throw new GatewayError('tool_not_available')
+    const needsApproval = verdict === 'ask' && !call.approved && !call.subject.mayApprove
     try {
       checkArguments(entry, call.args)
-      return toJsonResult(await execute(deps, entry, call))
+      return toJsonResult(await execute(deps, entry, { ...call, ...(needsApproval && { askedBy: rule }) }))
     } catch (error) {
       throw toCallerError(error, { deps, entry, call })
     }
@@ -67,10 +75,13 @@ function checkArguments(entry: RegisteredTool, args: unknown): void {
   throw new GatewayError('invalid_arguments', `${allProblems(problems)}.`)
 }
 
+/** A call, and the rule of the policy because of which a person must approve it first. */
+type CheckedCall = ToolCall & { askedBy?: string }
+
 function execute(
   { toolApi, timeoutMs, ruleOfTwo }: InvokeDeps,
   entry: RegisteredTool,
-  call: ToolCall,
+  call: CheckedCall,
 ): Promise<unknown> {
   const { tool, context } = entry
   const signals = call.signal ? [call.signal, context.signal] : [context.signal]
@@ -78,9 +89,16 @@ function execute(
     const { caller, agentId, sessionKey, channel, accountId } = call.subject
     const identity = { caller, agentId, sessionKey, channel, accountId, ...(call.runId && { runId: call.runId }) }
     const toolContext: ToolContext = { ...context, ...identity, ...toolApi(call), signal }
+    const { askedBy } = call
+    if (askedBy !== undefined) return refuseUnapproved(ruleOfTwo.needsApproval(entry, call, toolContext), askedBy)
     const run = () => (tool as Tool<unknown>).execute(call.args, toolContext)
     return call.subject.scopes ? runAdmitted(ruleOfTwo.admit(entry, call, toolContext), { signal, run }) : run()
   })
+}
+
+/** A call that nobody may approve, because of the rule of two, is refused instead. */
+async function refuseUnapproved(beyondRuleOfTwo: Promise<boolean>, rule: string): Promise<never> {
+  throw new ApprovalRequiredError({ rule, beyondRuleOfTwo: await beyondRuleOfTwo })
 }
 
 /** Does not run a call that was aborted while the store recorded its effects. */

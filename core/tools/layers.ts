@@ -9,7 +9,7 @@ import { profiles } from './profiles.ts'
 export interface LayerConfig {
   tools: ToolPolicyConfig & { subagents?: { tools?: ToolLists } }
   agents: Readonly<Record<string, { tools?: ToolPolicyConfig }>>
-  gateway: Pick<Config['gateway'], 'tools'>
+  gateway: Pick<Config['gateway'], 'tools'> & { auth: Pick<Config['gateway']['auth'], 'clients'> }
 }
 
 /** The properties of a subject that the policy depends on. */
@@ -21,12 +21,14 @@ export interface Shape {
   group: GroupPolicy | undefined
   isSubagent: boolean
   fromHook: boolean
+  /** The name of the client that calls. Absent: none, or the gateway's own credential. */
+  client?: string | undefined
 }
 
 /** All layers, including those that do not apply to this shape. */
 export function resolveLayers(
   config: LayerConfig,
-  { caller, agentId, model, group, isSubagent, fromHook }: Shape,
+  { caller, agentId, model, group, isSubagent, fromHook, client }: Shape,
 ): Layer[] {
   const shared: PolicySection<ToolPolicyConfig> = { path: 'tools', policy: config.tools }
   const own: PolicySection<ToolPolicyConfig> = {
@@ -45,10 +47,11 @@ export function resolveLayers(
     { layer: 'subagent', ...(isSubagent && subagentLists(config.tools)) },
     { layer: 'origin', ...(fromHook && originLists(shared, own)) },
     { layer: 'http', ...(caller === 'http' && httpLists(config.gateway.tools)) },
+    { layer: 'client', ...(client !== undefined && clientLists(config.gateway.auth, client)) },
   ]
 }
 
-type Lists = Pick<Layer, 'allow' | 'deny'>
+type Lists = Omit<Layer, 'layer'>
 
 /** A section of the configuration and its path. */
 interface PolicySection<Keys> {
@@ -56,9 +59,10 @@ interface PolicySection<Keys> {
   policy: Keys
 }
 
-function listsAt({ path, policy: { allow, deny } }: PolicySection<ToolLists>): Lists {
+function listsAt({ path, policy: { allow, ask, deny } }: PolicySection<ToolLists>): Lists {
   return {
     allow: allow && [{ source: `${path}.allow`, names: allow }],
+    ask: ask && [{ source: `${path}.ask`, names: ask }],
     deny: deny && [{ source: `${path}.deny`, names: deny }],
   }
 }
@@ -73,7 +77,7 @@ function profileLists(shared: PolicySection<ToolScope>, own: PolicySection<ToolS
   // Without a profile everything is allowed, so `alsoAllow` matters only to opt-in tools, which it names.
   if (policy.profile === undefined && added.length === 0) return {}
   const profile = policy.profile ?? 'full'
-  return { allow: [{ source: `${path}.profile "${profile}"`, names: profiles[profile] }, ...added] }
+  return { allow: [{ source: `${path}.profile "${profile}"`, names: profiles[profile], isBuiltIn: true }, ...added] }
 }
 
 /** The entry for the model, or else the one for its provider. */
@@ -95,17 +99,25 @@ function subagentLists({ subagents }: LayerConfig['tools']): Lists {
   )
 }
 
-/** The lists with which the operator allows tools for webhook runs of an agent. */
+/** The lists with which the operator allows tools for webhook runs of an agent, maybe once a person has approved. */
 export function hookAllow(config: LayerConfig, agentId: string): readonly NameList[] {
   const own = hookLists({ path: `agents.${agentId}.tools`, policy: config.agents[agentId]?.tools ?? {} })
-  return own.allow ?? hookLists({ path: 'tools', policy: config.tools }).allow ?? []
+  const shared = hookLists({ path: 'tools', policy: config.tools })
+  return [...(own.allow ?? shared.allow ?? []), ...(shared.ask ?? []), ...(own.ask ?? [])]
 }
 
-/** An agent's own `allow` replaces the shared one; both `deny` lists apply. */
+/** What happens to a call of an agent that the rule of two would withhold. */
+export const beyondRuleOfTwo = (config: LayerConfig, agentId: string): 'deny' | 'ask' =>
+  config.agents[agentId]?.tools?.byOrigin?.hook?.beyondRuleOfTwo ??
+  config.tools.byOrigin?.hook?.beyondRuleOfTwo ??
+  'deny'
+
+/** An agent's own `allow` replaces the shared one; both `ask` and both `deny` lists apply. */
 function originLists(shared: PolicySection<ToolPolicyConfig>, own: PolicySection<ToolPolicyConfig>): Lists {
   const [sharedLists, ownLists] = [hookLists(shared), hookLists(own)]
   const lists = {
     allow: ownLists.allow ?? sharedLists.allow,
+    ask: [...(sharedLists.ask ?? []), ...(ownLists.ask ?? [])],
     deny: [...(sharedLists.deny ?? []), ...(ownLists.deny ?? [])],
   }
   return withDefaultDeny(
@@ -119,29 +131,41 @@ const hookLists = ({ path, policy }: PolicySection<ToolPolicyConfig>): Lists =>
 
 /** Tools that are denied by default are denied unless an `allow` list is set, which then decides on them too. */
 function withDefaultDeny(denied: readonly NameList[], lists: Lists): Lists {
-  return lists.allow ? lists : { deny: [...(lists.deny ?? []), ...denied] }
+  return lists.allow ? lists : { ...lists, denyByDefault: denied }
 }
 
 /** Tools by their exact names, and groups. */
 const denyByDefault = (source: string, { names, groups = [], except = new Set() }: DefaultDeny): NameList[] => [
-  { source, names, except, exact: true },
-  { source, names: groups, except },
+  { source, names, except, exact: true, isBuiltIn: true },
+  { source, names: groups, except, isBuiltIn: true },
 ]
+
+/** Only an admin configures the gateway and logs channels in, whatever other lists say. */
+function clientLists({ clients }: LayerConfig['gateway']['auth'], name: string): Lists {
+  const client = clients.find((one) => one.name === name)
+  if (!client) return { deny: [{ source: `gateway.auth.clients has no client "${name}"`, names: ['*'] }] }
+  const lists = listsAt({ path: `gateway.auth.clients.${name}.tools`, policy: client.tools ?? {} })
+  if (client.role === 'admin') return lists
+  const source = `denied to a client with the role ${client.role}, needs the role admin`
+  return {
+    ...lists,
+    deny: [...(lists.deny ?? []), ...denyByDefault(source, { names: ['gateway'], groups: loginTools })],
+  }
+}
 
 interface DefaultDeny extends Pick<NameList, 'names' | 'except'> {
   groups?: readonly string[]
 }
 
-function httpLists({ allow = [], deny = [] }: ToolLists): Lists {
+function httpLists({ allow = [], ask = [], deny = [] }: ToolLists): Lists {
   const allowedNames = new Set(allow.map(normalizeName))
   return {
-    deny: [
-      { source: 'gateway.tools.deny', names: deny, exact: true },
-      ...denyByDefault('denied over HTTP by default (gateway.tools)', {
-        names: deniedToHttp,
-        groups: loginTools,
-        except: allowedNames,
-      }),
-    ],
+    ask: [{ source: 'gateway.tools.ask', names: ask, exact: true }],
+    deny: [{ source: 'gateway.tools.deny', names: deny, exact: true }],
+    denyByDefault: denyByDefault('denied over HTTP by default (gateway.tools)', {
+      names: deniedToHttp,
+      groups: loginTools,
+      except: allowedNames,
+    }),
   }
 }

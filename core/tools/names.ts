@@ -4,6 +4,8 @@ import { groups } from './profiles.ts'
 /** The properties of a tool that the policy depends on. */
 export interface PolicyTool {
   name: string
+  /** The name that its toolset gives it, by which the built-in lists know it. Default: `name`. */
+  declaredName?: string | undefined
   group?: string | undefined
   /** The toolset that provides it. */
   toolset?: string | undefined
@@ -29,9 +31,12 @@ export const isNamed = (name: string, tool: PolicyTool): boolean => normalizeNam
 
 export const normalizeName = (name: string): string => name.trim().toLowerCase()
 
+/** The tool under the name that the built-in lists know. An operator who renames `exec` does not allow it to webhooks. */
+export const asDeclared = (tool: PolicyTool): PolicyTool => ({ ...tool, name: tool.declaredName ?? tool.name })
+
 /** The groups that the tool declares, and those that contain its name. */
-function groupsOf({ name, group, foreign }: PolicyTool): string[] {
-  const known = Object.keys(groups).filter((known) => groups[known]?.includes(name))
+function groupsOf({ name, declaredName = name, group, foreign }: PolicyTool): string[] {
+  const known = Object.keys(groups).filter((known) => groups[known]?.includes(declaredName))
   return [...known, ...(group === undefined ? [] : [normalizeName(group)]), ...(foreign ? ['plugins'] : [])]
 }
 

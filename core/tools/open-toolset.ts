@@ -1,13 +1,17 @@
 // Keeps one toolset open, checks its tools, and follows those that come and go.
 import { untilAborted } from '../deadline.ts'
-import { toolFault } from '../loader/verify.ts'
+import { findToolFaults } from '../loader/verify.ts'
 import type { ExtensionContext, Log, Tool, Toolset, ToolsetContext } from '../plugin/plugin.ts'
 import { createSupervisor } from '../reconnect.ts'
 import { type Check, compileCheck } from '../typebox.ts'
+import { matches } from './names.ts'
+import { maxToolName, type Renames, renameTool, resolveToolName } from './rename.ts'
 
 /** A tool and what it needs to run. */
 export interface RegisteredTool {
   tool: Tool
+  /** The name that the toolset gives it. The operator may have renamed it. */
+  declaredName: string
   /** Name of the toolset that provides it. */
   toolset: string
   /** The toolset's own log, signal and state. */
@@ -19,6 +23,7 @@ export interface RegisteredTool {
 /** A tool that may become available later. */
 export interface ExpectedTool extends Pick<Tool, 'name' | 'group'> {
   toolset: string
+  declaredName: string
 }
 
 /**
@@ -53,6 +58,7 @@ export interface ToolsetLog {
 export interface Opening {
   settings: unknown
   context: ExtensionContext
+  renames: Renames
   /** Called when its tools have changed. */
   onChange: (changed: ToolsetLog) => void
   /** Removes secrets from a text. */
@@ -66,12 +72,18 @@ const openMs = 30_000
 /** Resolves after the first attempt, however it ends. */
 export async function openToolset(toolset: Toolset<never>, opening: Opening): Promise<LiveToolset> {
   const { name, tools = [] } = toolset
-  const { settings, context, onChange, redact, stopping } = opening
+  const { settings, context, renames, onChange, redact, stopping } = opening
   const label: ToolsetLog = { toolset: name, log: context.log }
-  const createEntries = (valid: readonly Tool[]) => valid.map((tool) => createEntry(tool, { toolset: name, context }))
   const warn = (problem: string): void => context.log.warn({ toolset: name }, problem)
   const problems: string[] = []
   let report: (problem: string) => unknown = (problem) => problems.push(problem)
+  const createEntries = (valid: readonly Tool[]): RegisteredTool[] =>
+    valid.flatMap((tool) => {
+      const newName = resolveToolName(renames, { toolset: name, name: tool.name })
+      if (newName.length <= maxToolName) return createEntry(renameTool(tool, newName), { tool, toolset: name, context })
+      report(`The tool "${tool.name}" of the toolset "${name}" is left out: ${tooLong(newName)}.`)
+      return []
+    })
   let permanent: readonly RegisteredTool[] = []
   let offered: readonly RegisteredTool[] = []
 
@@ -131,7 +143,7 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
   return {
     permanent: () => permanent,
     offered: () => offered,
-    expected: expectedTools(toolset, settings),
+    expected: expectedTools(toolset, { settings, renames }),
     problems,
     state,
     close: supervisor.close,
@@ -139,8 +151,27 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
 }
 
 /** The tools that a toolset declares without being opened. */
-export const expectedTools = (toolset: Toolset<never>, settings: unknown): ExpectedTool[] =>
-  ((toolset as Toolset).expected?.(settings) ?? []).map(({ name, group }) => ({ name, group, toolset: toolset.name }))
+export function expectedTools(
+  { name: toolset, expected }: Toolset<never>,
+  { settings, renames }: { settings: unknown; renames: Renames },
+): ExpectedTool[] {
+  const declared =
+    (expected as ((config: unknown) => readonly Pick<Tool, 'name' | 'group'>[]) | undefined)?.(settings) ?? []
+  // A tool of a pattern may have a new name that the pattern does not have.
+  const renamed = Object.keys(renames[toolset] ?? {}).flatMap((name) => {
+    const pattern = declared.find((tool) => tool.name.includes('*') && matches(tool.name, { name }))
+    return pattern && name !== '*' ? [{ group: pattern.group, name }] : []
+  })
+  return [...declared, ...renamed].map(({ name, group }) => ({
+    name: resolveToolName(renames, { toolset, name }),
+    declaredName: name,
+    group,
+    toolset,
+  }))
+}
+
+const tooLong = (name: string): string =>
+  `\`tools.rename\` calls it "${name.slice(0, 80)}", which has more than ${maxToolName} characters; choose a shorter name`
 
 /** Verifies the tools of an opened toolset. The loader has verified those that a file declares. */
 function validateTools(
@@ -148,14 +179,21 @@ function validateTools(
   tools: readonly Tool[],
   { compile }: { compile: boolean },
 ): { valid: Tool[]; problems: string[] } {
-  const faults = new Map(tools.map((tool) => [tool, toolFault(tool, compile)]))
-  const problems = [...faults.values()].flatMap((fault) =>
-    fault ? [`A tool of the toolset "${toolset}" is left out: ${fault}.`] : [],
-  )
-  return { valid: tools.filter((tool) => !faults.get(tool)), problems }
+  const valid: Tool[] = []
+  const problems: string[] = []
+  for (const tool of tools) {
+    const faults = findToolFaults(tool, { compile }).filter(({ warning }) => !warning)
+    for (const { problem } of faults)
+      problems.push(`A tool of the toolset "${toolset}" is left out: ${problem}${problem.endsWith('?') ? '' : '.'}`)
+    if (faults.length === 0) valid.push(tool)
+  }
+  return { valid, problems }
 }
 
-function createEntry(tool: Tool, { toolset, context }: Pick<RegisteredTool, 'toolset' | 'context'>): RegisteredTool {
+function createEntry(
+  tool: Tool,
+  { tool: { name: declaredName }, toolset, context }: Pick<RegisteredTool, 'tool' | 'toolset' | 'context'>,
+): RegisteredTool {
   let compiled: Check | undefined
-  return { tool, toolset, context, check: () => (compiled ??= compileCheck(tool.args)) }
+  return { tool, declaredName, toolset, context, check: () => (compiled ??= compileCheck(tool.args)) }
 }

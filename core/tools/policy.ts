@@ -2,22 +2,24 @@
 import type { Config } from '../config/schema/schema.ts'
 import { dotted } from '../typebox.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
-import { evaluatePolicy, type Decision, findRule, type Verdict } from './evaluate.ts'
+import { decide, evaluatePolicy, type Decision, findRule, type Verdict } from './evaluate.ts'
 import { findGroupPolicy } from './group.ts'
 import { findUnmatchedNames } from './unmatched-names.ts'
-import { hookAllow, resolveLayers, type Shape } from './layers.ts'
+import { beyondRuleOfTwo, hookAllow, resolveLayers, type Shape } from './layers.ts'
 import type { PolicyTool } from './names.ts'
 import type { Subject } from './subject.ts'
 
 export interface Policy {
-  /** Tool names are case-sensitive here. */
-  allows(subject: Subject, tool: string): boolean
-  /** The tools that the subject may use, sorted by name. */
+  /** Tool names are case-sensitive here. A tool that does not exist is denied. */
+  judge(subject: Subject, tool: string): Judgement
+  /** The tools that the subject may use, if only once a person has approved the call, sorted by name. */
   listed(subject: Subject): readonly RegisteredTool[]
   /** What each layer says. An unknown tool is denied by the layer `registry`, and judged by its name alone. */
   explain(subject: Subject, tool: string): Decision
   /** The tool as policy lists see it. */
   view(entry: RegisteredTool): PolicyTool
+  /** What happens to a call that the rule of two does not permit. It is denied unless all initiators may ask, too. */
+  beyondRuleOfTwo(subject: Subject): 'deny' | 'ask'
   /**
    * The rule with which the operator has allowed the tool for webhook runs. Undefined unless it is allowed for the
    * subject and for all its initiators.
@@ -43,19 +45,30 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
   let tools = registry.list()
   const viewOf = (entry: RegisteredTool): PolicyTool => ({
     name: entry.tool.name,
+    declaredName: entry.declaredName,
     group: entry.tool.group,
     toolset: entry.toolset,
     foreign: isForeign(entry.toolset),
     optIn: entry.tool.optIn === true,
   })
 
-  const shapeOf = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook = false }: Subject): Shape => ({
+  const shapeOf = ({
+    caller,
+    agentId,
+    sessionKey,
+    model,
+    channel,
+    accountId,
+    client,
+    fromHook = false,
+  }: Subject): Shape => ({
     caller,
     agentId,
     model: model ?? modelOf(agentId),
     group: findGroupPolicy({ channels: config.channels, channelName }, { sessionKey, channel, accountId }),
     isSubagent: sessionKey.includes(':subagent:'),
     fromHook,
+    client,
   })
 
   /** Memoized by subject: evaluating the layers for each call would cost 10 % of the CPU time of a tool call. */
@@ -67,8 +80,11 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
     const known = memo.get(key)
     if (known) return known
     const layers = resolveLayers(config, shapeOf(subject))
-    const listed = tools.filter((entry) => evaluatePolicy(layers, viewOf(entry)).allowed)
-    const allowed = { listed, names: new Set(listed.map(({ tool }) => tool.name)) }
+    const allowed: AllowedTools = new Map()
+    for (const entry of tools) {
+      const { verdict, rule } = evaluatePolicy(layers, viewOf(entry))
+      if (verdict !== 'deny') allowed.set(entry.tool.name, { verdict, rule })
+    }
     memo.set(key, allowed)
     return allowed
   }
@@ -77,19 +93,33 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
   const evaluateInitiators = ({ initiators = [], fromHook }: Subject): AllowedTools[] =>
     initiators.map((initiator) => evaluateAll({ ...initiator, fromHook }))
 
+  const judge = (subject: Subject, tool: string): Judgement => {
+    const own = evaluateAll(subject).get(tool)
+    if (!own) return { verdict: 'deny', rule: explain(subject, tool).rule }
+    const initiators = evaluateInitiators(subject).map((allowed) => allowed.get(tool))
+    if (initiators.some((judgement) => !judgement))
+      return { verdict: 'deny', rule: 'denied to the session that started the run' }
+    return own.verdict === 'ask' ? own : (initiators.find((judgement) => judgement?.verdict === 'ask') ?? own)
+  }
+
+  const explain = (subject: Subject, tool: string): Decision => {
+    const entry = registry.find(tool)
+    const decision = evaluatePolicy(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
+    return entry ? decision : decide([unknownTool, ...decision.layers])
+  }
+
   return {
-    allows: (subject, tool) =>
-      evaluateAll(subject).names.has(tool) && evaluateInitiators(subject).every(({ names }) => names.has(tool)),
+    judge,
     listed: (subject) => {
-      const initiators = evaluateInitiators(subject)
-      return evaluateAll(subject).listed.filter(({ tool }) => initiators.every(({ names }) => names.has(tool.name)))
+      const all = [evaluateAll(subject), ...evaluateInitiators(subject)]
+      return tools.filter(({ tool }) => all.every((allowed) => allowed.has(tool.name)))
     },
-    explain: (subject, tool) => {
-      const entry = registry.find(tool)
-      const decision = evaluatePolicy(resolveLayers(config, shapeOf(subject)), entry ? viewOf(entry) : { name: tool })
-      return entry ? decision : { allowed: false, layers: [unknownTool, ...decision.layers] }
-    },
+    explain,
     view: viewOf,
+    beyondRuleOfTwo: (subject) =>
+      [subject, ...(subject.initiators ?? [])].every(({ agentId }) => beyondRuleOfTwo(config, agentId) === 'ask')
+        ? 'ask'
+        : 'deny',
     liftedBy: (subject, entry) => {
       const rules = [subject, ...(subject.initiators ?? [])].map(({ agentId }) =>
         findRule(hookAllow(config, agentId), viewOf(entry)),
@@ -108,12 +138,12 @@ const unknownTool: Verdict = { layer: 'registry', verdict: 'deny', rule: 'no too
 /** Sessions without end would fill the memory: a caller may name any session. */
 const maxMemoized = 1000
 
-/** The tools that a subject may use. */
-interface AllowedTools {
-  listed: readonly RegisteredTool[]
-  names: ReadonlySet<string>
-}
+/** What the policy says of a tool: `ask` means that a person must approve each call. */
+export type Judgement = Pick<Decision, 'verdict' | 'rule'>
+
+/** The tools that a subject may use, by name. */
+type AllowedTools = Map<string, Judgement>
 
 /** JSON, because a client chooses some of the values: two subjects must never share a key. */
-const keyOf = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook }: Subject): string =>
-  JSON.stringify([caller, agentId, sessionKey, model, channel, accountId, fromHook])
+const keyOf = ({ caller, agentId, sessionKey, model, channel, accountId, fromHook, client }: Subject): string =>
+  JSON.stringify([caller, agentId, sessionKey, model, channel, accountId, fromHook, client])

@@ -8,6 +8,7 @@ import {
   type ToolsetLog,
   type ToolsetState,
 } from './open-toolset.ts'
+import type { Renames } from './rename.ts'
 
 export { type ExpectedTool, expectedTools, type RegisteredTool } from './open-toolset.ts'
 
@@ -31,6 +32,8 @@ export interface ToolRegistryDeps {
   settings: (toolset: string) => unknown
   /** Creates the context of one toolset. */
   context: (toolset: string) => ExtensionContext
+  /** What `tools.rename` says. */
+  renames?: Renames | undefined
   /** Removes secrets from a text. */
   redact?: (text: string) => string
   /** Aborts when toolsets that are still opening are no longer needed. */
@@ -45,6 +48,7 @@ export async function openToolRegistry({
   toolsets,
   settings,
   context,
+  renames = {},
   redact,
   stopping,
 }: ToolRegistryDeps): Promise<ToolRegistry> {
@@ -57,7 +61,7 @@ export async function openToolRegistry({
   // Contexts and settings, which may throw, are created before the first toolset opens.
   const openings = Array.from(toolsets, (toolset) => ({
     toolset,
-    opening: { settings: settings(toolset.name), context: context(toolset.name), onChange, redact, stopping },
+    opening: { settings: settings(toolset.name), context: context(toolset.name), renames, onChange, redact, stopping },
   }))
   opened = await Promise.all(openings.map(({ toolset, opening }) => openToolset(toolset, opening)))
   index = createIndex(opened)
@@ -91,6 +95,6 @@ function createIndex(opened: readonly LiveToolset[]) {
   return { entries, clashes, sorted: [...entries.values()].toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1)) }
 }
 
-const describeClash = ({ entry: { tool, toolset }, taken }: Clash): string =>
-  `The tool "${tool.name}" of the toolset "${toolset}" is left out: ` +
-  `the toolset "${taken.toolset}" has a tool of that name; rename one of them.`
+const describeClash = ({ entry: { tool, declaredName, toolset }, taken }: Clash): string =>
+  `The tool "${tool.name}" of the toolset "${toolset}" is left out: the toolset "${taken.toolset}" has a tool of that ` +
+  `name; rename it with \`tools.rename: { '${toolset}': { ${declaredName}: '…' } }\`.`

@@ -1,27 +1,45 @@
 // POST /tools/invoke runs a tool, GET /tools lists the available tools, POST /tools/explain explains the policy.
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { readBody } from '../http/body.ts'
+import { disconnectSignal } from '../http/disconnect.ts'
 import { failures } from '../http/failure.ts'
-import { setRouteGroup } from '../http/route-list.ts'
+import { type Access, guardRoutes, type RouteGuard } from '../http/access.ts'
+import { type DocumentReader, setRouteGroup } from '../http/route-list.ts'
 import type { ToolRegistry } from './registry.ts'
-import type { Invoke } from './invoke.ts'
-import { ExplainBody, ExplainReply, InvokeBody, InvokeReply, ListQuery, ListReply, RoutingHeaders } from './schemas.ts'
+import {
+  describeCalls,
+  ExplainBody,
+  ExplainReply,
+  InvokeBody,
+  InvokeReply,
+  ListQuery,
+  ListReply,
+  RoutingHeaders,
+} from './schemas.ts'
+import { decide } from './evaluate.ts'
 import type { Policy } from './policy.ts'
-import { createToolRequest } from './request.ts'
+import type { ToolRequest } from './request.ts'
 import type { RuleOfTwo } from './rule-of-two.ts'
-import { resolveSession, type SessionOwners } from './session.ts'
+import { subjectOf } from './request-subject.ts'
+import type { SessionOwners } from './session.ts'
 import type { Subject } from './subject.ts'
 
 export interface ToolRoutesDeps {
-  auth: onRequestHookHandler
+  guard: RouteGuard
   registry: Pick<ToolRegistry, 'find'>
   policy: Policy
   ruleOfTwo: Pick<RuleOfTwo, 'effectsOf' | 'explain'>
-  invoke: Invoke
+  invokeTool: ToolRequest
   agents: SessionOwners
 }
 
 const maxBodyBytes = 2 * 1024 * 1024
+
+/** What the caller of a tool needs, over any protocol. */
+export const toolAccess = {
+  list: { needs: 'read', scope: 'agents' },
+  invoke: { needs: 'operate', scope: 'agents', action: 'tool.invoke' },
+} satisfies Record<string, Access>
 
 const schemas = {
   invoke: {
@@ -46,32 +64,46 @@ const schemas = {
 
 export function registerTools(
   app: FastifyInstance,
-  { auth, registry, policy, ruleOfTwo, invoke, agents }: ToolRoutesDeps,
+  { guard, registry, policy, ruleOfTwo, invokeTool, agents }: ToolRoutesDeps,
 ): void {
-  const run = createToolRequest({ registry, invoke })
   void app.register(
     async (routeGroup) => {
       setRouteGroup(routeGroup, 'tools')
-      routeGroup.addHook('onRequest', auth)
+      guardRoutes(routeGroup, guard)
       routeGroup.addHook('preValidation', readBody({ maxBytes: maxBodyBytes, accept: 'object' }))
 
-      routeGroup.post<{ Body: InvokeBody }>('/invoke', { schema: schemas.invoke }, (request) =>
-        run(request.body, subjectOf(request, request.body)),
+      const [list, invoke] = [{ access: toolAccess.list }, { access: toolAccess.invoke }]
+      routeGroup.post<{ Body: InvokeBody }>(
+        '/invoke',
+        { schema: { ...schemas.invoke, readsBody: describeBody }, config: invoke },
+        async (request, reply) => {
+          const { body, principal, client } = request
+          const signal = disconnectSignal(reply)
+          try {
+            const caller = { principal, via: 'http', address: client.address, signal } as const
+            return await invokeTool(body, subjectOf(request, { agents, sessionKey: body.sessionKey }), caller)
+          } catch (error) {
+            if (!signal.aborted) throw error
+            // Nobody is there to read a reply.
+            return reply.hijack()
+          }
+        },
       )
 
-      routeGroup.get<{ Querystring: ListQuery }>('', { schema: schemas.list }, (request) => {
-        const entries = policy.listed(subjectOf(request, request.query))
+      routeGroup.get<{ Querystring: ListQuery }>('', { schema: schemas.list, config: list }, (request) => {
+        const subject = subjectOf(request, { agents, sessionKey: request.query.sessionKey })
         return {
-          items: entries.map((entry) => {
+          items: policy.listed(subject).map((entry) => {
             const { name, group, description, args } = entry.tool
-            return { name, group, description, args, effects: ruleOfTwo.effectsOf(entry) }
+            const { verdict, rule } = policy.judge(subject, name)
+            return { name, group, description, args, effects: ruleOfTwo.effectsOf(entry), verdict, rule }
           }),
         }
       })
 
-      routeGroup.post<{ Body: ExplainBody }>('/explain', { schema: schemas.explain }, (request) => {
+      routeGroup.post<{ Body: ExplainBody }>('/explain', { schema: schemas.explain, config: list }, (request) => {
         const tool = request.body.tool.trim()
-        const subject = subjectOf(request, request.body)
+        const subject = subjectOf(request, { agents, sessionKey: request.body.sessionKey })
         return request.body.origin === 'hook'
           ? explainForHook(tool, subject)
           : { tool, ...policy.explain(subject, tool) }
@@ -80,27 +112,18 @@ export function registerTools(
     { prefix: '/tools' },
   )
 
+  /** The tools that the reader of the document may call. */
+  function describeBody(reader: DocumentReader) {
+    const subject = subjectOf(reader, { agents, sessionKey: undefined })
+    return describeCalls(policy.listed(subject).map(({ tool }) => tool))
+  }
+
   /** Explains the policy for a run that a webhook would start in that session now. */
   async function explainForHook(tool: string, client: Subject): Promise<ExplainReply> {
-    const subject: Subject = { ...client, caller: 'agent', fromHook: true }
-    const { allowed, layers } = policy.explain(subject, tool)
+    const subject: Subject = { ...client, caller: 'agent', client: undefined, fromHook: true }
+    const decision = policy.explain(subject, tool)
     const entry = registry.find(tool)
-    if (!entry) return { tool, allowed, layers }
-    const verdict = await ruleOfTwo.explain(entry, subject)
-    return { tool, allowed: allowed && verdict.verdict !== 'deny', layers: [...layers, verdict] }
-  }
-
-  function subjectOf({ headers }: FastifyRequest, { sessionKey }: { sessionKey?: string }): Subject {
-    const session = resolveSession(agents, sessionKey)
-    return {
-      caller: 'http',
-      ...session,
-      channel: readHeader(headers['x-svc-message-channel']),
-      accountId: readHeader(headers['x-svc-account-id']),
-    }
+    if (!entry) return { tool, ...decision }
+    return { tool, ...decide([...decision.layers, await ruleOfTwo.explain(entry, subject)]) }
   }
 }
-
-/** Undefined if the header is missing or blank. */
-const readHeader = (header: string | string[] | undefined): string | undefined =>
-  (typeof header === 'string' && header.trim()) || undefined

@@ -3,6 +3,7 @@ import type { Config } from '../config/schema/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { Log, Tool, ToolContext, ToolEffect } from '../plugin/plugin.ts'
 import type { Exposure, Store } from '../store/store.ts'
+import { ApprovalRequiredError } from './approval-required.ts'
 import type { RegisteredTool } from './registry.ts'
 import type { Verdict } from './evaluate.ts'
 import { isNamed, matches } from './names.ts'
@@ -12,9 +13,15 @@ import type { Subject } from './subject.ts'
 export interface RuleOfTwo {
   /**
    * Resolves when the call may run and its effects are stored.
-   * Throws `tool_withheld` if the caller holds external content and has had the other effect before.
+   * Throws `tool_withheld` if the caller holds external content and has had the other effect before, or
+   * `approval_required` if a person may approve that.
    */
   admit(entry: RegisteredTool, call: RuleOfTwoCall, context: ToolContext): Promise<void>
+  /**
+   * Whether the call would go beyond the rule if it ran now. Throws `tool_withheld` if nobody may approve that. Stores
+   * nothing.
+   */
+  needsApproval(entry: RegisteredTool, call: RuleOfTwoCall, context: ToolContext): Promise<boolean>
   /** The effects of a tool, as far as they are known before a call. */
   effectsOf(entry: RegisteredTool): readonly ToolEffect[] | 'by-call'
   /** The verdict for a run with the `used` effects; by default, for a webhook run that would start in this session. */
@@ -26,13 +33,15 @@ export interface RuleOfTwoCall {
   args: unknown
   subject: Subject
   runId?: string | undefined
+  /** Present: a person has approved the call. */
+  approved?: { beyondRuleOfTwo: boolean } | undefined
 }
 
 type Effects = Pick<Exposure, 'readsPrivate' | 'sends'>
 
 export interface RuleOfTwoDeps {
   store: Pick<Store, 'useEffects' | 'getExposure'>
-  policy: Pick<Policy, 'view' | 'liftedBy'>
+  policy: Pick<Policy, 'view' | 'liftedBy' | 'beyondRuleOfTwo'>
   /** Effects that the operator sets by tool name, written as in policy lists. */
   effects: Config['tools']['effects']
   log: Log
@@ -60,20 +69,39 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
     return isEffectList(list) ? list : both
   }
 
+  /** Throws unless a person may approve the call. */
+  const checkApprovable = ({ tool }: RegisteredTool, { subject, runId }: RuleOfTwoCall, before?: ToolEffect): void => {
+    if (policy.beyondRuleOfTwo(subject) === 'ask') return
+    log.info(
+      { tool: tool.name, runId, sessionKey: subject.sessionKey },
+      'tool withheld: the run holds external content',
+    )
+    throw new GatewayError('tool_withheld', withheldMessage(tool.name, before))
+  }
+
   return {
-    admit: async (entry, { args, subject, runId }, context) => {
+    admit: async (entry, call, context) => {
+      const { args, subject, approved } = call
       const { scopes = [] } = subject
       const uses = await effectsOfCall(entry, args, context)
       if (scopes.length === 0 || uses.length === 0) return
-      const force = policy.liftedBy(subject, entry) !== undefined
+      const force = approved?.beyondRuleOfTwo || policy.liftedBy(subject, entry) !== undefined
       const doesBoth = uses.length > 1
       const before = doesBoth && !force ? undefined : await store.useEffects({ scopes, effects: uses, force })
       if (before === undefined && (force || !doesBoth)) return
-      log.info(
-        { tool: entry.tool.name, runId, sessionKey: subject.sessionKey },
-        'tool withheld: the run holds external content',
-      )
-      throw new GatewayError('tool_withheld', withheldMessage(entry.tool.name, before))
+      checkApprovable(entry, call, before)
+      throw new ApprovalRequiredError({ rule: askingRule(before), beyondRuleOfTwo: true })
+    },
+
+    needsApproval: async (entry, call, context) => {
+      const { scopes = [] } = call.subject
+      if (scopes.length === 0 || policy.liftedBy(call.subject, entry) !== undefined) return false
+      const uses = await effectsOfCall(entry, call.args, context)
+      const exposures = await Promise.all(scopes.map((scope) => store.getExposure(scope)))
+      const before = uses.length === 1 ? otherEffect(uses[0] as ToolEffect, exposures) : undefined
+      if (uses.length < 2 && before === undefined) return false
+      checkApprovable(entry, call, before)
+      return true
     },
 
     effectsOf: (entry) => {
@@ -85,17 +113,24 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       const verdict = (verdict: Verdict['verdict'], rule: string): Verdict => ({ layer: 'rule_of_two', verdict, rule })
       const lift = policy.liftedBy(subject, entry)
       if (lift !== undefined) return verdict('allow', lift)
+      const beyond = policy.beyondRuleOfTwo(subject)
       const found = declaredEffects(entry)
       if (typeof found === 'function') return verdict('none', 'depends on the call')
-      if (found.length > 1) return verdict('deny', 'it may both read private things and send outward')
+      if (found.length > 1) return verdict(beyond, 'it may both read private things and send outward')
       const used = given ?? (await store.getExposure(subject.sessionKey))
       if (found.includes('sends') && used?.readsPrivate)
-        return verdict('deny', 'it sends outward, and the session has read private things')
+        return verdict(beyond, 'it sends outward, and the session has read private things')
       if (found.includes('reads-private') && used?.sends)
-        return verdict('deny', 'it reads private things, and the session has sent something outward')
+        return verdict(beyond, 'it reads private things, and the session has sent something outward')
       return { layer: 'rule_of_two', verdict: 'none' }
     },
   }
+}
+
+/** The effect that the scopes have had and that excludes this one. */
+function otherEffect(effect: ToolEffect, exposures: readonly (Exposure | undefined)[]): ToolEffect | undefined {
+  if (effect === 'sends') return exposures.some((used) => used?.readsPrivate) ? 'reads-private' : undefined
+  return exposures.some((used) => used?.sends) ? 'sends' : undefined
 }
 
 const isEffectList = (value: unknown): value is readonly ToolEffect[] =>
@@ -104,6 +139,12 @@ const isEffectList = (value: unknown): value is readonly ToolEffect[] =>
 const reasons: Readonly<Record<ToolEffect, string>> = {
   'reads-private': 'private things have been read, so nothing may be sent outward',
   sends: 'something has been sent outward, so nothing private may be read',
+}
+
+/** Read by the approver. */
+const askingRule = (before: ToolEffect | undefined): string => {
+  const reason = before ? reasons[before] : 'the tool may both read private things and send them away'
+  return `the rule of two: the session holds external content, and ${reason}`
 }
 
 /** Read by the model, and by the operator in the transcript. */

@@ -1,15 +1,13 @@
 // The schemas of requests and responses of the tool routes.
-import { notBlank, type Static, Type } from '../typebox.ts'
+import { OptionalText, Text } from '../field-schemas.ts'
+import type { Tool } from '../plugin/plugin.ts'
+import { type JsonSchema, type Static, Type } from '../typebox.ts'
 
-const Text = (description: string) => Type.String({ pattern: notBlank, description })
-
-const SessionKey = Type.Optional(
-  Text('The session of the call. Default, and `main`: the main session of the default agent.'),
-)
+const SessionKey = OptionalText('The session of the call. Default, and `main`: the main session of the default agent.')
 
 export const InvokeBody = Type.Object({
   tool: Text('Name of the tool.'),
-  action: Type.Optional(Text('Becomes `args.action` if the tool has such an argument and `args` does not set it.')),
+  action: OptionalText('Becomes `args.action` if the tool has such an argument and `args` does not set it.'),
   args: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Arguments of the tool. Default: none.' }),
   ),
@@ -17,6 +15,22 @@ export const InvokeBody = Type.Object({
   dryRun: Type.Optional(Type.Unknown({ description: 'Reserved; it is ignored, and the tool runs.' })),
 })
 export type InvokeBody = Static<typeof InvokeBody>
+
+/** The bodies of calls of these tools, for the OpenAPI document. Undefined: there are none. */
+export function describeCalls(tools: readonly Pick<Tool, 'name' | 'description' | 'args'>[]): JsonSchema | undefined {
+  if (tools.length === 0) return undefined
+  return {
+    type: 'object',
+    description: 'The call of a tool that you may use at the moment.',
+    oneOf: tools.map(({ name, description, args }) => ({
+      type: 'object',
+      title: name,
+      description,
+      properties: { ...InvokeBody.properties, tool: { const: name }, args },
+      required: ['tool'],
+    })),
+  }
+}
 
 export const InvokeReply = Type.Object({
   ok: Type.Literal(true),
@@ -38,6 +52,10 @@ export const ListReply = Type.Object({
         anyOf: [{ type: 'array', items: { enum: ['reads-private', 'sends'] } }, { const: 'by-call' }],
         description: 'Its effects, for the rule of two. `by-call`: they depend on the arguments.',
       }),
+      verdict: Type.Enum(['allow', 'ask', 'deny'], {
+        description: 'What the policy says. `ask`: a person must approve each call.',
+      }),
+      rule: Type.Optional(Type.String({ description: 'The rule that decided. Absent: no rule restricts the tool.' })),
     }),
   ),
 })
@@ -56,11 +74,13 @@ export type ExplainBody = Static<typeof ExplainBody>
 
 export const ExplainReply = Type.Object({
   tool: Type.String(),
-  allowed: Type.Boolean(),
+  allowed: Type.Boolean({ description: 'False if the verdict is `deny`.' }),
+  verdict: Type.Enum(['allow', 'ask', 'deny'], { description: '`ask`: a person must approve each call.' }),
+  rule: Type.Optional(Type.String({ description: 'The rule that decided. Absent: no rule restricts the tool.' })),
   layers: Type.Array(
     Type.Object({
       layer: Type.String(),
-      verdict: Type.Enum(['allow', 'deny', 'none']),
+      verdict: Type.Enum(['allow', 'ask', 'deny', 'none']),
       rule: Type.Optional(Type.String({ description: 'The rule that decided.' })),
     }),
     { description: 'The verdict of each policy layer, in order.' },
@@ -82,8 +102,8 @@ export const RoutingHeaders = Type.Object({
 
 /** The headers of the tool routes, and the session. */
 export const McpHeaders = Type.Object({
-  'x-svc-session-key': Type.Optional(
-    Text('The session whose tools are offered. Default, and `main`: the main session of the default agent.'),
+  'x-svc-session-key': OptionalText(
+    'The session whose tools are offered. Default, and `main`: the main session of the default agent.',
   ),
   ...RoutingHeaders.properties,
 })

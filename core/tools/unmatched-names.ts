@@ -1,11 +1,12 @@
 // Finds names in policy lists that match no tool, which are most often typing errors.
-import { nearest } from '../config/nearest.ts'
+import { suggest } from '../config/nearest.ts'
 import type { ChannelGroupsConfig, Config, ToolPolicyConfig } from '../config/schema/schema.ts'
 import { isOwnToolset, type Extensions } from '../loader/registry.ts'
 import type { Toolset } from '../plugin/plugin.ts'
 import { normalizeName, isNamed, matches, type PolicyTool } from './names.ts'
 import { groups } from './profiles.ts'
 import { expectedTools } from './registry.ts'
+import { type Renames, resolveToolName } from './rename.ts'
 
 type PolicyConfig = Pick<Config, 'tools' | 'agents' | 'gateway' | 'channels'>
 
@@ -33,12 +34,31 @@ export function findUnmatchedNames(
     isExpected(name)
   const isExpected = (name: string): boolean => expected.some((tool) => matches(tool.name, { name }))
   const isTool = (name: string): boolean => known.some((tool) => isNamed(name, tool)) || isExpected(name)
+  const renamed = new Map([...known, ...expected].map(({ name, declaredName = name }) => [declaredName, name]))
   return [
-    ...listsIn(policiesOf(config), []).flatMap((list) => describeUnmatched(list, { isKnown: matchesAny, names: all })),
-    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) =>
-      describeUnmatched(list, { isKnown: isTool, names: certain.map(({ name }) => name) }),
+    ...listsIn(policiesOf(config), []).flatMap((list) =>
+      describeUnmatched(list, { isKnown: matchesAny, names: all, renamed }),
     ),
+    ...listsIn(config.gateway.tools, ['gateway', 'tools']).flatMap((list) =>
+      describeUnmatched(list, { isKnown: isTool, names: certain.map(({ name }) => name), renamed }),
+    ),
+    ...findUnmatchedRenames(config.tools.rename ?? {}, [...known, ...expected]),
   ]
+}
+
+/** Toolsets and tools that are renamed but do not exist. */
+function findUnmatchedRenames(renames: Renames, tools: readonly PolicyTool[]): UnmatchedName[] {
+  const check = 'check the spelling, and whether its plugin is loaded.'
+  return Object.entries(renames).flatMap(([toolset, rules]): UnmatchedName[] => {
+    const own = tools.filter((tool) => tool.toolset === toolset)
+    const keys = ['tools', 'rename', toolset]
+    if (own.length === 0) return [{ keys, problem: `is no toolset with tools; ${check}` }]
+    const hasTool = (name: string): boolean =>
+      own.some((tool) => matches(tool.declaredName ?? tool.name, { name }) || tool.declaredName === name)
+    return Object.keys(rules)
+      .filter((name) => name !== '*' && !hasTool(name))
+      .map((name) => ({ keys: [...keys, name], problem: `is no tool of the toolset "${toolset}"; ${check}` }))
+  })
 }
 
 const knownGroups: readonly string[] = ['plugins', ...Object.keys(groups)].map((group) => `group:${group}`)
@@ -52,33 +72,39 @@ interface Known {
   isKnown: (name: string) => boolean
   /** Names to suggest. */
   names: readonly string[]
+  /** The new names of tools, by the names that their toolsets give them. */
+  renamed: ReadonlyMap<string, string>
 }
 
 function describeUnmatched({ keys, names }: List, known: Known): UnmatchedName[] {
   return names
     .filter((name) => !known.isKnown(name))
     .map((name) => {
-      const suggestion = nearest(name, known.names)
-      const fix = suggestion
-        ? `did you mean ${JSON.stringify(suggestion)}?`
-        : 'check the spelling, and whether its plugin is loaded.'
+      const renamed = known.renamed.get(normalizeName(name))
+      const fix = renamed
+        ? `did you mean ${JSON.stringify(renamed)}?`
+        : suggest(name, known.names, 'check the spelling, and whether its plugin is loaded.')
       return { keys, problem: `names ${JSON.stringify(name)}, but no loaded tool has this name; ${fix}` }
     })
 }
 
 /** The policy lists of each section, without settings of toolsets and accounts, which may have the same keys. */
-function policiesOf({ tools, agents, channels }: PolicyConfig): object {
+function policiesOf({ tools, agents, channels, gateway }: PolicyConfig): object {
   const { defaults: _defaults, ...own } = agents
   return {
     tools: { ...policyOf(tools), subagents: tools.subagents, effects: Object.keys(tools.effects ?? {}) },
     agents: mapValues(own, (agent) => ({ tools: policyOf(agent.tools ?? {}) })),
+    gateway: {
+      auth: { clients: Object.fromEntries(gateway.auth.clients.map(({ tools: lists }, at) => [at, { tools: lists }])) },
+    },
     channels: mapValues(channels, ({ groups, accounts = {} }) => ({ groups, accounts: mapValues(accounts, groupsOf) })),
   }
 }
 
-const policyOf = ({ allow, alsoAllow, deny, byProvider, byOrigin }: ToolPolicyConfig) => ({
+const policyOf = ({ allow, alsoAllow, ask, deny, byProvider, byOrigin }: ToolPolicyConfig) => ({
   allow,
   alsoAllow,
+  ask,
   deny,
   byProvider,
   byOrigin,
@@ -95,6 +121,24 @@ function listsIn(value: unknown, keys: readonly string[]): List[] {
   return Object.entries(value).flatMap(([key, child]) => listsIn(child, [...keys, key]))
 }
 
+/** Tools that a toolset before has under the same name, so that the gateway leaves them out. */
+export function findToolClashes(config: Pick<Config, 'tools'>, { toolsets }: Pick<Extensions, 'toolsets'>) {
+  const renames = config.tools.rename ?? {}
+  const taken = new Map<string, string>()
+  return [...toolsets.values()].flatMap(({ name: toolset, tools = [] }) =>
+    tools.flatMap(({ name: declaredName }): UnmatchedName[] => {
+      const name = resolveToolName(renames, { toolset, name: declaredName })
+      const owner = taken.get(name)
+      if (owner === undefined) taken.set(name, toolset)
+      if (owner === undefined) return []
+      const problem =
+        `leaves two tools with the name "${name}", of the toolsets "${owner}" and "${toolset}", so the second one is ` +
+        `left out; rename it: { '${toolset}': { ${declaredName}: '…' } }`
+      return [{ keys: ['tools', 'rename'], problem }]
+    }),
+  )
+}
+
 /** Whether every toolset declares its tools, so that names can be checked without opening one. */
 export const declareAllTools = (toolsets: Iterable<Toolset<never>>): boolean =>
   [...toolsets].every(({ open, expected }) => !open || expected)
@@ -106,13 +150,21 @@ export function findUndeclaredNames(
 ): UnmatchedName[] {
   const toolsets = [...extensions.toolsets.values()]
   if (!declareAllTools(toolsets)) return []
-  const known = toolsets.flatMap((toolset) => (toolset.tools ?? []).map((tool) => viewOf(tool, toolset.name)))
+  const renames = config.tools.rename ?? {}
+  const known = toolsets.flatMap(({ name: toolset, tools = [] }) =>
+    tools.map(({ name, group }) =>
+      viewOf({ name: resolveToolName(renames, { toolset, name }), declaredName: name, group }, toolset),
+    ),
+  )
   const expected = toolsets.flatMap((toolset) =>
-    expectedTools(toolset, config.tools[toolset.name] ?? {}).map((tool) => viewOf(tool, toolset.name)),
+    expectedTools(toolset, { settings: config.tools[toolset.name] ?? {}, renames }).map((tool) =>
+      viewOf(tool, toolset.name),
+    ),
   )
   return findUnmatchedNames(config, { known, expected })
 
-  function viewOf({ name, group }: Pick<PolicyTool, 'name' | 'group'>, toolset: string): PolicyTool {
-    return { name, group, toolset, foreign: !isOwnToolset(extensions, toolset) }
+  function viewOf(tool: Pick<PolicyTool, 'name' | 'declaredName' | 'group'>, toolset: string): PolicyTool {
+    const { name, declaredName, group } = tool
+    return { name, declaredName, group, toolset, foreign: !isOwnToolset(extensions, toolset) }
   }
 }

@@ -56,7 +56,7 @@ const approve = defineCommand({
 
 const revoke = defineCommand({
   name: 'pairing revoke',
-  description: 'Withdraw the approval of a sender.',
+  description: 'Withdraw the approval of a sender, or deny it to one that waits.',
   arguments: {
     channel: { description: 'the name of the channel', completes: 'channel' },
     sender: { description: 'the id of the sender, from "pairing list"' },
@@ -68,7 +68,7 @@ const revoke = defineCommand({
   run: async ({ channel, sender, account: accountId, json }, { control, terminal }) => {
     const answer = await control.post('/api/pairings/revoke', { channel, sender, accountId })
     if (json) terminal.printJson(answer)
-    else terminal.print('The approval was withdrawn.')
+    else terminal.print('The sender may not write to the agent.')
   },
 })
 

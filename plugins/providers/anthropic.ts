@@ -6,6 +6,7 @@ export default defineHostedProvider({
   description: 'Models of Anthropic.',
   baseUrl: 'https://api.anthropic.com/v1',
   keyVariable: 'ANTHROPIC_API_KEY',
+  service: { title: 'Anthropic', model: 'claude-sonnet-4-5' },
   load: async () => (await import('@ai-sdk/anthropic')).createAnthropic,
   list: {
     path: 'models?limit=1000',

@@ -15,6 +15,7 @@ export default defineProvider({
   description:
     'A deterministic rules model for trying things out, without a key or network. Its only model is builtin/rules.',
   config: Type.Object({}, { additionalProperties: false }),
+  pricing: () => 'free',
   async models() {
     return (modelId) => {
       if (modelId !== 'rules') throw new Error('The only model of the provider builtin is "rules".')

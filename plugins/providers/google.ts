@@ -6,6 +6,12 @@ export default defineHostedProvider({
   description: 'Gemini models of Google.',
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
+  service: {
+    title: 'Google Gemini',
+    keyVariables: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
+    model: 'gemini-2.5-flash',
+    traceName: 'gcp.gemini',
+  },
   load: async () => (await import('@ai-sdk/google')).createGoogle,
   list: {
     path: 'models?pageSize=1000',

@@ -6,6 +6,7 @@ export default defineHostedProvider({
   description: 'Models of OpenAI.',
   baseUrl: 'https://api.openai.com/v1',
   keyVariable: 'OPENAI_API_KEY',
+  service: { title: 'OpenAI', model: 'gpt-5.2' },
   load: async () => (await import('@ai-sdk/openai')).createOpenAI,
   list: {
     path: 'models',

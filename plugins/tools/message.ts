@@ -34,6 +34,7 @@ const message = defineTool<Static<typeof Args>>({
     'Sends a message, or a file of the workspace, on a channel at once, in addition to your reply. ' +
     'Do not use it for the reply, which is delivered automatically.',
   args: Args,
+  changes: 'adds',
   // The recipient of the reply learns nothing new, except what is in the file.
   effects: async (args, { isReplyRoute }) => [
     ...(args.file === undefined ? [] : (['reads-private'] as const)),

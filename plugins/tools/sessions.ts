@@ -17,7 +17,7 @@ const StatusArgs = Type.Object(
 
 const sessionStatus = defineTool<Static<typeof StatusArgs>>({
   name: 'session_status',
-  repeatable: true,
+  changes: 'nothing',
   group: 'sessions',
   description: 'Returns the state of a session: its last route, waiting events, and queued and running runs.',
   args: StatusArgs,
@@ -48,7 +48,7 @@ const ListArgs = Type.Object(
 
 const sessionsList = defineTool<Static<typeof ListArgs>>({
   name: 'sessions_list',
-  repeatable: true,
+  changes: 'nothing',
   group: 'sessions',
   description: 'Lists sessions, the most recently used first.',
   args: ListArgs,
@@ -68,7 +68,7 @@ const HistoryArgs = Type.Object(
 
 const sessionsHistory = defineTool<Static<typeof HistoryArgs>>({
   name: 'sessions_history',
-  repeatable: true,
+  changes: 'nothing',
   group: 'sessions',
   description: 'Reads the newest messages of a session, oldest first.',
   args: HistoryArgs,
@@ -100,6 +100,7 @@ const sessionsSend = defineTool<Static<typeof SendArgs>>({
   group: 'sessions',
   description: 'Sends a message to another session and returns the reply of its agent.',
   args: SendArgs,
+  changes: 'adds',
   // The reply can reveal what the other session knows. It sends nothing out: the same rules apply to the run there.
   effects: ['reads-private'],
   async execute({ sessionKey, message, waitSeconds = 30 }, { runs, caller, sessionKey: own }) {
@@ -150,6 +151,7 @@ const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
     'Starts a subagent for a task in a session of its own. ' +
     'Returns at once; this session gets a summary when the task ends.',
   args: SpawnArgs,
+  changes: 'adds',
   // A subagent knows only its task, and the effects of its tools count for this session.
   effects: [],
   execute: ({ task, ...rest }, { runs }) => runs.start({ message: task, ...rest }),
@@ -157,7 +159,7 @@ const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
 
 const agentsList = defineTool({
   name: 'agents_list',
-  repeatable: true,
+  changes: 'nothing',
   group: 'sessions',
   description: 'Lists the agents of this gateway.',
   args: Type.Object({}, { additionalProperties: false }),

@@ -149,9 +149,19 @@ describe('loading', () => {
     expect(await model.model()).toBeTypeOf('object')
   })
 
-  it('refuses a plain string as a model', async () => {
-    const { models } = setUp(async () => 'openai/gpt' as unknown as LanguageModel)
-    await expect(models.resolve('router/a', free).model()).rejects.toMatchObject({ code: 'model_failed' })
+  it.each([
+    ['openai/gpt', 'did not return a model object of the AI SDK'],
+    [undefined, 'did not return a model object of the AI SDK'],
+    [
+      { specificationVersion: 'v5', modelId: 'a' },
+      'returned a model object of the specification "v5"; v4, v3 and v2 of the AI SDK are known',
+    ],
+  ])('refuses %j as a model', async (model, fault) => {
+    const { models } = setUp(async () => model as unknown as LanguageModel)
+    await expect(models.resolve('router/a', free).model()).rejects.toMatchObject({
+      code: 'model_failed',
+      message: `The provider "router" ${fault}.`,
+    })
   })
 
   it('names the command that installs a missing package', async () => {

@@ -5,7 +5,7 @@ import { ModelError } from '../../core/agents/model-error.ts'
 import { createModels } from '../../core/agents/models.ts'
 import { maxReplyLength, maxOutputLength } from '../../core/agents/model-answer.ts'
 import { createTurn, type TurnInput } from '../../core/agents/turn.ts'
-import { maxResultLength } from '../../core/agents/tool-calls.ts'
+import { maxResultLength } from '../../core/agents/tool-steps.ts'
 import { defineTool, type Json, type Tool, Type } from '../../core/plugin/plugin.ts'
 import { openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke } from '../../core/tools/invoke.ts'
@@ -41,6 +41,7 @@ interface Setup {
   kind?: string
   tools?: Tool[]
   maxSteps?: number
+  maxOutputTokens?: number
   maxRetries?: number
 }
 
@@ -49,6 +50,8 @@ async function setUp({
   start = startOpenAiChat,
   kind = 'openai-compatible',
   tools = [weather],
+  maxSteps = 16,
+  maxOutputTokens,
   ...limits
 }: Setup = {}) {
   const wire = await start()
@@ -62,8 +65,8 @@ async function setUp({
   })
   const invoke = createInvoke({
     registry,
-    policy: { allows: () => true },
-    ruleOfTwo: { admit: async () => undefined },
+    policy: { judge: () => ({ verdict: 'allow' }) },
+    ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
     toolApi: () => createTestToolApi(),
     timeoutMs: 60_000,
     log,
@@ -74,7 +77,7 @@ async function setUp({
   const check = () => ({ isRepeatable: false })
   const runTurn = createTurn({ invoke, tools: () => registry.list().map(({ tool }) => tool), check, log, ...limits })
   const input: TurnInput = {
-    agent: { id: 'main' },
+    agent: { id: 'main', maxSteps, maxOutputTokens },
     model: models.resolve('wire/model-1', { models: undefined }),
     system: 'You are a test.',
     prompt: 'What is the weather in Oslo?',

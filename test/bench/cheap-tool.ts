@@ -11,6 +11,8 @@ export default defineToolset({
       name: 'measure',
       description: 'Tells how long a text is.',
       args: Args,
+      effects: [],
+      changes: 'nothing',
       execute: ({ text }) => ({ length: text.length }),
     }),
   ],

@@ -18,7 +18,7 @@ export interface SandboxRow {
 /** A transform for a webhook with the body `{"text":"$"}`: a schema, some work, one action. */
 export const benchTransform = {
   file: 'measure.ts',
-  code: `import { type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/plugin'
+  code: `import { type Static, type TransformInput, type TransformResult, Type } from 'svc-gateway/transform'
 export const payload = Type.Object({ text: Type.String({ minLength: 1 }) })
 export default ({ payload }: TransformInput<Static<typeof payload>>): TransformResult => ({
   message: payload.text.toUpperCase(),

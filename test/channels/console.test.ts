@@ -10,6 +10,7 @@ import consoleChannel from '../../channels/console.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { expectNoWarnings } from '../process-warnings.ts'
+import { uncertain } from './uncertain.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -48,7 +49,20 @@ channelContract(
     const file = join(dir, 'messages.jsonl')
     return { config: { file }, to: 'someone', messages: () => journal(file), close: async () => undefined }
   },
-  { without: ['badConfig', 'disconnect', 'limitNext', 'loseNextAnswer', 'say', 'sayInGroup', 'sayWithFile'] },
+  {
+    without: [
+      'answerNext',
+      'badConfig',
+      'disconnect',
+      'edit',
+      'limitNext',
+      'loseNextAnswer',
+      'say',
+      'sayInGroup',
+      'sayInThread',
+      'sayWithFile',
+    ],
+  },
 )
 
 describe('the file of the console', () => {
@@ -58,7 +72,7 @@ describe('the file of the console', () => {
       const connection = await connect({ file })
       for (const __ of [1, 2])
         expect(await connection.send({ key: 'k', to: 'a', text: 'once' })).toEqual({ outcome: 'sent', id: 'k' })
-      expect(await connection.reconcile?.('k', 'a')).toBe('sent')
+      expect(await connection.reconcile?.(uncertain('k', 'a'))).toBe('sent')
       await connection.close()
     }
     expect((await journal(file)).map(({ key }) => key)).toEqual(['k'])
@@ -104,8 +118,8 @@ describe('the file of the console', () => {
       await writeFile(file, whole)
       await appendFile(file, cut.slice(0, length))
       const connection = await connect({ file })
-      expect(await connection.reconcile?.('k1', 'a')).toBe('sent')
-      expect(await connection.reconcile?.('k2', 'a')).toBe('absent')
+      expect(await connection.reconcile?.(uncertain('k1', 'a'))).toBe('sent')
+      expect(await connection.reconcile?.(uncertain('k2', 'a'))).toBe('absent')
       await connection.send({ key: 'k2', to: 'a', text: 'y' })
       await connection.close()
       expect((await journal(file)).map(({ key }) => key)).toEqual(['k1', 'k2'])
@@ -114,7 +128,7 @@ describe('the file of the console', () => {
 
   it('is optional: without it reconcile returns unknown', async () => {
     const connection = await connect({})
-    expect(await connection.reconcile?.('k', 'a')).toBe('unknown')
+    expect(await connection.reconcile?.(uncertain('k', 'a'))).toBe('unknown')
     await connection.close()
   })
 })

@@ -39,6 +39,58 @@ const rejectionOf = (promise: Promise<unknown>) => promise.then(() => undefined)
 
 const textsOf = (messages: readonly { text: string }[]) => messages.map(({ text }) => text)
 
+describe('a button', () => {
+  const choices = [{ label: 'Yes', text: 'yes, please' }]
+
+  it('is pressed by a member of a server in a thread, and confirmed when that is stored', async () => {
+    const { double, send, received } = await start()
+    await send({ key: 'k', to: channelId, threadId, text: 'May I?', choices })
+    await double.press('Yes', { channel_id: threadId })
+    const [message] = await received(1)
+    expect(message).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      from: { id: annId, name: 'Ann' },
+      to: channelId,
+      threadId,
+      route: threadId,
+      group: 'channel',
+      mentioned: true,
+      text: 'yes, please',
+      attachments: [],
+    })
+    await double.until(() => double.confirmed.length === 1)
+    // 6: nothing changes in the message.
+    expect(double.confirmed).toEqual([{ id: message!.id, type: 6 }])
+  })
+
+  it('is ignored if Discord says something else, and never makes a path of it', async () => {
+    const { double, send, received } = await start()
+    await send({ key: 'k', to: directId, text: 'May I?', choices })
+    const broken = [
+      { type: 2 },
+      { id: '../1' },
+      { token: '../../users/@me' },
+      { token: '' },
+      { data: { component_type: 2 } },
+      { data: null },
+      { user: undefined },
+      { channel_id: 'x' },
+    ]
+    for (const fields of broken) await double.press('Yes', fields)
+    await double.say('and on')
+    expect(textsOf(await received(1))).toEqual(['and on'])
+  })
+
+  it('is received if it cannot be confirmed any more', async () => {
+    const { double, send, received } = await start()
+    await send({ key: 'k', to: directId, text: 'May I?', choices })
+    double.confirmed.push({ id: '100000000000000009', type: 6 })
+    await double.press('Yes', { id: '100000000000000009' })
+    await double.say('and on')
+    expect(textsOf(await received(2))).toEqual(['yes, please', 'and on'])
+  })
+})
+
 describe('sending', () => {
   it.each([502, 500, 504])('does not repeat a message after %i by itself', async (status) => {
     const { double, send } = await start()

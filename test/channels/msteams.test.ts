@@ -7,6 +7,7 @@ import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { startGateway } from '../helpers.ts'
 import {
+  actionsOf,
   alice,
   appPassword,
   deliver,
@@ -21,13 +22,24 @@ const to = 'a:conversation'
 const strangeTenant = '33333333-3333-4333-8333-333333333333'
 const entraIssuer = 'https://sts.windows.net/33333333-3333-4333-8333-333333333333/'
 
+/** A card with buttons belongs to the text before it. */
+const readMessages = ({ posted }: TeamsDouble) =>
+  posted.flatMap((activity, index) => {
+    const [to = '', threadId] = activity.conversation.split(';messageid=')
+    const [card] = posted.slice(index + 1, index + 2)
+    const choices = card && card.text === undefined ? actionsOf(card).map(({ title }) => title) : []
+    return activity.text === undefined ? [] : [{ to, threadId, text: activity.text, choices }]
+  })
+
 channelContract(
   teams,
   async () => {
     const double = await openTeams()
     let post: Post | undefined
-    const say = async (text: string, changes: object = {}) => {
-      const activity = double.activity({ text, ...changes })
+    let last: unknown
+    const say = (text: string, changes: object = {}) => sendActivity(double.activity({ text, ...changes }))
+    const sendActivity = async (activity: Record<string, unknown>) => {
+      last = activity['id']
       let status = 503
       while (status === 503) status = (await deliver(post, activity, double.token())).status
       if (status !== 200) throw new Error(`the bot answered ${status}`)
@@ -37,8 +49,12 @@ channelContract(
       badConfig: { ...double.config, appPassword: 'wrong' },
       to,
       webhook: (way) => void (post = way),
-      messages: async () => double.posted.map(({ conversation, text = '' }) => ({ to: conversation, text })),
+      messages: async () => readMessages(double),
       say,
+      press: (label: string) => sendActivity(double.press(label)),
+      edit: (text: string) => say(text, { type: 'messageUpdate', id: last }),
+      sayInThread: (text: string) =>
+        say(text, { conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId } }),
       sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
         say(mentioned ? `<at>Bot</at> ${text}` : text, {
           conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId },
@@ -53,6 +69,7 @@ channelContract(
       },
       echo: (text: string) => say(text, { from: { id: botOf(double) } }),
       loseNextAnswer: () => double.fail('drop-after'),
+      answerNext: (status: number) => double.fail(status < 500 ? { status } : { statusAfter: status }),
       limitNext: (ms: number) => double.fail({ status: 429, headers: { 'retry-after': String(ms / 1000) } }),
       close: double.close,
     }
@@ -96,6 +113,44 @@ afterEach(async () => {
 const receive = async (changes: object, token = double.token()) =>
   (await deliver(connection.handle, double.activity(changes), token)).status
 const send = (text: string, more: object = {}) => connection.send({ key: 'k', to, text, ...more })
+
+describe('a button of a card', () => {
+  const choices = [{ label: 'Yes', text: 'yes, please' }]
+
+  it('is pressed in a thread of a channel', async () => {
+    await connection.send({ key: 'k', to: '19:team@thread.tacv2', threadId: '17', text: 'May I?', choices })
+    expect((await deliver(connection.handle, double.press('Yes'), double.token())).status).toBe(200)
+    expect(received).toMatchObject([
+      {
+        from: { id: alice, otherIds: ['29:alice'], name: 'Alice' },
+        to: '19:team@thread.tacv2',
+        threadId: '17',
+        group: 'channel',
+        mentioned: true,
+        text: 'yes, please',
+      },
+    ])
+  })
+
+  it('is missing if Teams does not take the card, and the text is sent', async () => {
+    double.fail({ statusAfter: 201 }, { status: 500 })
+    const result = await send('May I?', { choices })
+    // The id of the text would delete the text.
+    expect(result).toEqual({ outcome: 'sent' })
+    expect(double.posted.map(({ text }) => text)).toEqual(['May I?'])
+    double.fail({ status: 400 })
+    expect(await send('May I?', { choices })).toMatchObject({ outcome: 'failed', reason: 'permanent' })
+    expect(double.posted).toHaveLength(1)
+  })
+
+  it('submits a text, or is nothing', async () => {
+    for (const value of [null, 'yes', { choice: 5 }, { choice: '' }, { choice: { text: 'yes' } }, { other: 'yes' }])
+      expect(await receive({ text: undefined, value })).toBe(200)
+    expect(received.map(({ text }) => text)).toEqual(['', '', '', '', '', ''])
+    expect(await receive({ text: undefined, value: { choice: 'yes' }, from: { id: botOf(double) } })).toBe(200)
+    expect(received).toHaveLength(6)
+  })
+})
 
 describe('a request to the bot', () => {
   it.each<[string, (double: TeamsDouble) => [changes: object, token: string | undefined], number]>([

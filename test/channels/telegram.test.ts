@@ -23,6 +23,52 @@ async function connect(settings?: Parameters<typeof connectChannel>[2]) {
   return { double, connection, send, receives: received, lost, logged: context.logged }
 }
 
+describe('a button of Telegram', () => {
+  const choices = [{ label: 'Yes', text: 'yes, please' }]
+
+  it('is pressed by somebody in a topic of a group, and confirmed when that is stored', async () => {
+    const { double, send, receives } = await connect()
+    await send({ to: '-1001', threadId: '7', choices })
+    await double.press('Yes')
+    expect(await receives(1)).toEqual([
+      {
+        id: expect.stringMatching(/^press:query-/),
+        from: { id: '42', name: 'Ann Lee' },
+        to: '-1001',
+        threadId: '7',
+        route: '7',
+        group: 'group',
+        mentioned: true,
+        text: 'yes, please',
+      },
+    ])
+    await double.called('answerCallbackQuery', 1)
+    expect(double.calls('answerCallbackQuery')[0]!['callback_query_id']).toMatch(/^query-/)
+  })
+
+  it('is read whatever the app has sent, and a press without a message or a text is ignored', async () => {
+    const { double, send, receives, logged } = await connect()
+    await send({ choices })
+    const broken = [{ id: 5 }, { from: { id: '42' } }, { from: null }, { data: undefined }, { data: { a: 1 } }]
+    for (const query of [...broken, { message: undefined }, { message: { message_id: 1, chat: null } }])
+      await double.press('Yes', query)
+    await double.press('Yes', { data: 'approve ABCDEFGH' })
+    expect((await receives(1)).map(({ text }) => text)).toEqual(['approve ABCDEFGH'])
+    expect(logged.filter(({ level }) => level !== 'debug')).toEqual([])
+  })
+
+  it('is received if Telegram does not take the confirmation', async () => {
+    const { double, send, receives, lost: _lost } = await connect()
+    await send({ choices })
+    double.fail('answerCallbackQuery', { status: 400, description: 'Bad Request: query is too old' })
+    await double.press('Yes')
+    double.fail('answerCallbackQuery', 'drop')
+    await double.press('Yes')
+    double.push({ text: 'and on' })
+    expect((await receives(3)).map(({ text }) => text)).toEqual(['yes, please', 'yes, please', 'and on'])
+  })
+})
+
 describe('a message of Telegram', () => {
   it('has the id of chat and message, the name of its sender, and the chat as recipient of the reply', async () => {
     const { double, receives } = await connect()

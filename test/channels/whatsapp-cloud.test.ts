@@ -26,12 +26,13 @@ channelContract(
         return cloud.say({ type: 'document', document: { id, mime_type: type, filename: name, caption: text } })
       },
       loseNextAnswer: () => cloud.fail('lose-answer'),
+      answerNext: (status: number) => cloud.fail(status < 500 ? { status } : { statusAfter: status }),
       limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
       webhook: cloud.connect,
       close: cloud.close,
     }
   },
-  { without: ['disconnect', 'sayInGroup'] },
+  { without: ['disconnect', 'edit', 'sayInGroup', 'sayInThread'] },
 )
 
 const { signal } = new AbortController()
@@ -255,7 +256,9 @@ describe('files of the Cloud API', () => {
     const { cloud, connection } = await connect()
     const file = { name, type, data: Buffer.from('the bytes') }
     expect(await connection.send({ key: 'k', to, text: 'See this.', file })).toMatchObject({ outcome: 'sent' })
-    expect(cloud.messages).toEqual([{ to, type: kind, text: 'See this.', file: { name, type, text: 'the bytes' } }])
+    expect(cloud.messages).toMatchObject([
+      { to, type: kind, text: 'See this.', file: { name, type, text: 'the bytes' } },
+    ])
   })
 })
 

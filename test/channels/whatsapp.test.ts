@@ -36,14 +36,25 @@ channelContract(
     const server = await openWhatsapp(linked.device)
     server.addGroup(group, ['15551112222'])
     const { webSocketUrl } = server.config
+    let last = ''
     states.set(webSocketUrl, createState(new Map(linked.records)))
     states.set(server.unlinkedUrl, createState(new Map(linked.records)))
     return {
       config: server.config,
       badConfig: { ...server.config, webSocketUrl: server.unlinkedUrl },
       to,
-      messages: async () => server.received,
-      say: async (text: string) => void (await server.say(text)),
+      messages: async () =>
+        server.received.map(({ to, text, file }) => ({
+          to,
+          text,
+          file: file && { name: file.name ?? '', content: file.data },
+        })),
+      say: async (text: string) => void (last = await server.say(text)),
+      edit: async (text: string) => {
+        const key = { remoteJid: '15551112222@s.whatsapp.net', fromMe: true, id: last }
+        const type = 14 // MESSAGE_EDIT
+        await server.say({ protocolMessage: { key, type, editedMessage: { conversation: text } } })
+      },
       sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
         server.sayInGroup(text, { group, mentioned }),
       sayWithFile: async (text: string, { name, type, size, content }: SaidFile) => {
@@ -56,7 +67,7 @@ channelContract(
       close: server.close,
     }
   },
-  { without: ['limitNext'] },
+  { without: ['answerNext', 'limitNext', 'sayInThread'] },
 )
 
 describe('linking', () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { spawnGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
 import { share } from '../share.ts'
@@ -60,6 +60,37 @@ it('channels login and logout print JSON lines with --json', async () => {
   const needless = { code: 1, stdout: '', stderr: 'The channel "console" needs no login.\n' }
   expect(await channels('login', 'console')).toEqual(needless)
   expect(await channels('logout', 'console')).toEqual(needless)
+})
+
+it('channels login shows an address and asks, and reads the answers from standard input', async () => {
+  const config = writePhone('ask-in-a-browser')
+  const gateway = await spawnGateway(config)
+  onTestFinished(async () => void (await gateway.end('SIGTERM')))
+  const login = await run(dirname(config), ['channels', 'login', 'phone', '--config', config], {
+    input: 'open sesame\n4711\n',
+  })
+  expect(login).toEqual({
+    code: 0,
+    stdout:
+      'Open this address in a browser: https://phone.example/device?user_code=code-one-secret\n' +
+      'Enter this code there: code-one-secret\nThe account default of phone is linked.\n',
+    stderr: 'Password of the phone\nCode from the app\n',
+  })
+  const lines = [...gateway.log, ...gateway.output]
+  expect(lines.filter((line) => line.includes('the phone has heard [redacted]'))).toHaveLength(1)
+  expect(lines.filter((line) => /sesame|code-one/.test(line))).toEqual([])
+})
+
+it('channels login ends the login on the gateway if there is no answer', async () => {
+  const config = writePhone('ask-in-a-browser')
+  const { get } = await startReachable(config)
+  const login = await run(dirname(config), ['channels', 'login', 'phone', '--config', config, '--json'], { input: '' })
+  expect(login).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('{"type":"question","text":"Password of the phone","secret":true}\n'),
+    stderr: expect.stringContaining('This needs an answer; run the command in a terminal'),
+  })
+  expect((await get('/api/channels/phone/login')).body).toMatchObject({ status: 'failed' })
 })
 
 it('channels lists, links and unlinks an account, and no code is logged', async () => {

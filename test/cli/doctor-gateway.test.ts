@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { diagnose, listFindings } from '../../core/cli/doctor/doctor.ts'
 import type { Finding } from '../../core/cli/doctor/finding.ts'
-import { readVersion } from '../../core/control/version.ts'
+import { readVersion } from '../../core/version.ts'
 import { gatewayToken, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { run } from './command-line.ts'
 

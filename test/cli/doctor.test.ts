@@ -64,6 +64,15 @@ const providerOf = (url: string, settings: object = {}): Document => ({
   providers: { double: { kind: 'openai-compatible', baseUrl: `${url}/v1`, ...settings } },
 })
 
+const withClient = (fields: object): Document => ({
+  gateway: {
+    auth: {
+      token: gatewayToken,
+      clients: [{ name: 'one', role: 'viewer', token: 'vQ8s-Lw2x-Yb7n-Jc4m-Tz1k', ...fields }],
+    },
+  },
+})
+
 const mapping = (fields: object): Document => ({
   hooks: { mappings: [{ id: 'deploys', match: { path: 'deploys' }, messageTemplate: '{{ text }}', ...fields }] },
 })
@@ -98,6 +107,14 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
     (dir) => writeConfig(dir, { hooks: { allowRequestSessionKey: true } }),
   ],
   ['a plugin that cannot be imported', ['plugin_refused'], (dir) => writeConfig(dir, { plugins: ['./gone.js'] })],
+  [
+    'a plugin with a member that has no effect',
+    ['plugin_faulty'],
+    (dir) => {
+      writeFileSync(join(dir, 'pager.js'), pager.replace('config:', "homepage: 'https://x.example', config:"))
+      writeConfig(dir, { plugins: ['./pager.js'] })
+    },
+  ],
   [
     'an environment variable that is not set',
     ['environment_unset'],
@@ -151,6 +168,18 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
     ['mapping_unreached'],
     (dir) => writeConfig(dir, mapping({ match: { path: 'wake' } })),
   ],
+  ['a budget that alerts nobody', ['budget_silent'], (dir) => writeConfig(dir, { budget: [{ per: '1d', runs: 9 }] })],
+  [
+    'a budget of money for a model without a price',
+    ['price_unknown', 'model_unreachable'],
+    (dir) =>
+      writeConfig(dir, {
+        providers: { local: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' } },
+        agents: { defaults: { models: ['builtin/rules', 'local/m'] } },
+        budget: [{ per: '1d', usd: 9 }],
+        alerts: { channel: 'console', to: 'me' },
+      }),
+  ],
   ['a transform that is missing', ['transform_broken'], (dir) => writeTransform(dir, undefined)],
   ['a transform with a syntax error', ['transform_broken'], (dir) => writeTransform(dir, 'export default (')],
   ['a transform without a function', ['transform_broken'], (dir) => writeTransform(dir, 'export default 1')],
@@ -181,6 +210,17 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
     ['token_reused'],
     (dir) => writeConfig(dir, mapping({ auth: { scheme: 'token', secret: hookToken } })),
   ],
+  [
+    'a client whose token has expired',
+    ['client_expired'],
+    (dir) => writeConfig(dir, withClient({ notAfter: '2020-01-31T00:00:00Z' })),
+  ],
+  [
+    'a client whose token expires soon',
+    ['client_expiring'],
+    (dir) => writeConfig(dir, withClient({ notAfter: new Date(Date.now() + 86_400_000).toISOString() })),
+  ],
+  ['a client whose token is short', ['token_short'], (dir) => writeConfig(dir, withClient({ token: 'Rk4-z' }))],
   ['a configuration that everybody can read', ['config_readable'], (dir) => chmodSync(writeConfig(dir), 0o644)],
   [
     'a state that everybody can read',
@@ -320,9 +360,15 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
   ],
   [
     'a model that the server does not have',
-    ['model_unknown'],
+    ['model_unknown', 'turn_cost'],
     async (dir) =>
       writeConfig(dir, { ...providerOf((await serveModels()).url), agents: { defaults: { model: 'double/x' } } }),
+  ],
+  [
+    'a model that costs money',
+    ['turn_cost'],
+    async (dir) =>
+      writeConfig(dir, { ...providerOf((await serveModels()).url), agents: { defaults: { model: 'double/m' } } }),
   ],
   [
     'a port that another program has',

@@ -1,5 +1,6 @@
-// Tests the commands `runs`, `sessions` and `tools` as child processes, against one running gateway.
+// Tests the commands `runs`, `usage`, `sessions` and `tools` as child processes, against one running gateway.
 import { describe, expect, it } from 'vitest'
+import { startModel } from '../doubles/model.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
 import { type Done, run } from './command-line.ts'
@@ -41,7 +42,8 @@ describe('svc-gateway runs', () => {
     expect(shown.stdout).toMatch(/^status {2,}succeeded$/m)
     expect(shown.stdout).toContain(String.raw`Received: Say \u001b[31mhello.`)
     expect(shown.stdout).toMatch(/^queued {2,}\d[\d.]* m?s$/m)
-    expect(shown.stdout).toMatch(/^model {2,}\d[\d.]* m?s {2,}builtin\/rules · \d+ → \d+ tokens/m)
+    expect(shown.stdout).toMatch(/^model {2,}\d[\d.]* m?s {2,}builtin\/rules · \d+ → \d+ tokens · \$0/m)
+    expect(shown.stdout).toMatch(/^cost {2,}\$0$/m)
     expect((await cli('runs', 'show', id, '--steps')).stdout).toMatch(/^1 {2}model .*\ntext: Received: Say/m)
     expect(JSON.parse((await cli('runs', 'show', id, '--json')).stdout)).toMatchObject({
       id,
@@ -71,6 +73,71 @@ describe('svc-gateway runs', () => {
   })
 })
 
+describe('svc-gateway usage', () => {
+  const shared = share(async () => {
+    const model = await startModel()
+    model.otherwise({ text: 'Noted.' })
+    const long = 'a-model-with-a-name-that-is-much-too-long-for-a-table-in-a-terminal-of-eighty-columns'
+    const gateway = await startGateway({
+      providers: model.providers,
+      agents: {
+        defaults: {
+          model: 'double/m',
+          models: [{ id: 'double/m', price: { input: 2000, output: 10_000 } }, `double/${long}`],
+          heartbeat: { every: 0 },
+        },
+      },
+      budget: { timezone: 'Pacific/Kiritimati' },
+    })
+    for (const name of ['m', 'm', long])
+      await gateway.post('/hooks/agent', { message: 'Hi.', model: `double/${name}`, ...still }, { prefer: 'wait=60' })
+    const env = { SVC_GATEWAY_URL: gateway.url, SVC_GATEWAY_TOKEN: gatewayToken }
+    return { cli: (...args: string[]): Promise<Done> => run(temporaryFolder(), ['usage', ...args], { env }) }
+  })
+
+  const note =
+    'The price of 1 of 3 calls is not known, so the cost is higher than shown; set agents.defaults.models[].price.\n'
+
+  it('prints a table that fits a terminal', async () => {
+    const days = await shared().cli()
+    expect(days.stdout).toMatch(/^\d{4}-\d\d-\d\d  +3 +150 +30 +60 +\$0\.60\+\n$/)
+    expect(days.stderr).toBe(`Times are of the time zone Pacific/Kiritimati.\n${note}`)
+    const { stdout, stderr } = await shared().cli('--by', 'model', '--since', '7d')
+    expect(lines(stdout).map((line) => line.replaceAll(/ +/g, ' '))).toEqual([
+      'double/m 2 100 20 40 $0.60',
+      expect.stringMatching(/^…\S+table-in-a-terminal-of-eighty-columns 1 50 10 20 unknown$/),
+      'total 3 150 30 60 $0.60+',
+    ])
+    expect(Math.max(...lines(stdout).map(({ length }) => length))).toBe(80)
+    expect(stderr).toBe(note)
+    expect(await shared().cli('--since', '2020-01-01', '--until', '2020-12-31')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'There are no calls of models to list.\n',
+    })
+  })
+
+  it('prints comma-separated values, and JSON', async () => {
+    const csv = await shared().cli('--by', 'hook', '--per', 'month', '--csv')
+    expect(lines(csv.stdout)).toEqual([
+      'period,hook,steps,unpricedSteps,inputTokens,cachedInputTokens,cacheWriteTokens,outputTokens,reasoningTokens,' +
+        'totalTokens,cost',
+      expect.stringMatching(/^\d{4}-\d\d,agent,3,1,150,30,0,60,15,210,0\.600000000$/),
+    ])
+    const json = await shared().cli('--by', 'channel', '--json')
+    expect(JSON.parse(json.stdout)).toMatchObject({ total: { steps: 3 }, items: [{ channel: null, cost: 0.6 }] })
+  })
+
+  it('says what is not possible', async () => {
+    const failed = { code: 1, stdout: '' }
+    expect(await shared().cli('--csv', '--json')).toEqual({ ...failed, stderr: 'Use either --csv or --json.\n' })
+    expect(await shared().cli('--since', 'yesterday')).toMatchObject({
+      ...failed,
+      stderr: expect.stringMatching(/^since must be a day, such as /),
+    })
+  })
+})
+
 describe('svc-gateway sessions', () => {
   it('lists sessions, and shows one with its transcript', async () => {
     const { cli, work } = shared()
@@ -97,7 +164,7 @@ describe('svc-gateway tools', () => {
     const given = JSON.parse((await cli(...history, '{"limit":1}')).stdout)
     expect(JSON.parse((await cliWith('{"limit":1}', ...history, '-')).stdout)).toEqual(given)
     const explained = await cli('tools', 'explain', 'exec')
-    expect(explained.stdout).toMatch(/^allowed {2}no$/m)
+    expect(explained.stdout).toMatch(/^verdict {2}deny$/m)
     expect(explained.stdout).toMatch(/^tools\.deny|deny/m)
   })
 

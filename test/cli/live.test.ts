@@ -93,7 +93,7 @@ describe('svc-gateway tail', () => {
   })
 
   it.each([
-    [['--topic', 'runs'], 1, 'topics must be a list of these names: request, event, run, step, outbox, log.'],
+    [['--topic', 'runs'], 1, 'topics must be a list of these names: request, event, run, step, outbox, approval, log.'],
     [['--level', 'loud'], 1, "error: option '--level <level>' argument 'loud' is invalid."],
     [['--token', 'wrong'], 1, 'The gateway at '],
     [['--url', 'http://127.0.0.1:9'], 2, 'No gateway answers at http://127.0.0.1:9 (ECONNREFUSED)'],

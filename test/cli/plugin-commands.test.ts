@@ -80,7 +80,8 @@ const files = {
 }
 
 /** Keeps a process alive. */
-const busy = 'setInterval(() => {}, 60_000)\nexport default []'
+const busy = `setInterval(() => {}, 60_000)
+  export default { kind: 'scheme', name: 'busy', description: 'Busy.', tokens: [{ header: 'x-busy' }] }`
 const broken = `throw new Error('It is broken.')`
 const taken = `import { defineCommand } from 'svc-gateway/plugin'
   const command = { description: 'Taken.', examples: ['x'], run() {} }
@@ -229,7 +230,7 @@ describe('a command of a plugin', () => {
     expect(stdout).toContain('List the runs of a fleet.')
     expect(await run(dir, ['check'])).toMatchObject({
       code: 1,
-      stdout: 'fleet: command fleet, command import fleet, command sink\n',
+      stdout: 'fleet 1.0.0: command fleet, command import fleet, command sink\n',
       stderr: expect.stringContaining('"svc-gateway" already has one of that name'),
     })
   })

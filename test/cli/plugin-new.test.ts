@@ -1,6 +1,6 @@
 // Tests the command `plugin new`: each kind of plugin passes its own tests and type check, and the gateway loads it.
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -14,16 +14,35 @@ import { run } from './command-line.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const kinds = ['channel', 'toolset', 'preset', 'provider', 'command']
+const panelOf = (kind: string) => (['channel', 'toolset', 'preset'].includes(kind) ? ['--panel'] : [])
 const execute = promisify(execFile)
 
 const shared = share(async () => {
   const dir = temporaryFolder()
   installPackage(dir, { others: developmentPackages })
-  const written = await Promise.all(kinds.map((kind) => run(dir, ['plugin', 'new', `my-${kind}`, '--kind', kind])))
+  symlinkSync(join(root, 'node_modules', '.bin', 'vitest'), join(dir, 'node_modules', '.bin', 'vitest'))
+  const written = await Promise.all(
+    kinds.map((kind) => run(dir, ['plugin', 'new', `my-${kind}`, '--kind', kind, ...panelOf(kind)])),
+  )
   return { dir, written }
 })
 
 const folderOf = (kind: string) => `svc-gateway-plugin-my-${kind}`
+
+/** Runs `plugin check --test` over a package whose script `test` is another one meanwhile. */
+async function checkWith(kind: string, test: string) {
+  const { dir } = shared()
+  const file = join(dir, folderOf(kind), 'package.json')
+  const text = readFileSync(file, 'utf8')
+  const manifest = JSON.parse(text) as { scripts: object }
+  writeFileSync(file, JSON.stringify({ ...manifest, scripts: { ...manifest.scripts, test } }))
+  try {
+    return await run(dir, ['plugin', 'check', folderOf(kind), '--test', '--strict'])
+  } finally {
+    writeFileSync(file, text)
+  }
+}
+
 const { PATH, NODE_COMPILE_CACHE } = process.env
 const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', NO_COLOR: '1' }
 
@@ -40,23 +59,46 @@ describe('svc-gateway plugin new', () => {
         files.map((one) => join(one.parentPath, one.name).slice(folder.length + 1)).toSorted(),
       )
       const texts = listed.map((path) => readFileSync(join(folder, path), 'utf8'))
+      expect(listed.includes('src/panel/index.html')).toBe(panelOf(kind).length > 0)
       expect(texts.filter((text) => /PACKAGE|plugin[-_]name|Plugin Name|PLUGIN_NAME/.test(text))).toEqual([])
       expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({
         name: folderOf(kind),
         type: 'module',
         scripts: { test: 'vitest run', check: 'tsc' },
-        peerDependencies: { 'svc-gateway': expect.stringMatching(/^>=\d/) },
+        peerDependencies: { 'svc-gateway': '^0.1.0' },
       })
     }
   })
 
-  it('writes packages whose tests pass', async () => {
+  it('writes packages whose tests pass, which makes them silver or gold', { timeout: 180_000 }, async () => {
+    const { dir } = shared()
     const vitest = join(root, 'node_modules', '.bin', 'vitest')
+    const report = join(dir, 'suites.jsonl')
     // One process that loads the gateway once, for speed.
-    const options = ['--no-isolate', '--maxWorkers=1']
-    const { stdout } = await execute(vitest, ['run', ...options], { cwd: shared().dir, env })
+    const { stdout } = await execute(vitest, ['run', '--no-isolate', '--maxWorkers=1'], {
+      cwd: dir,
+      env: { ...env, SVC_GATEWAY_SUITE_REPORT: report },
+    })
     expect(stdout).toMatch(/Test Files +5 passed \(5\)/)
-  }, 60_000)
+
+    const repeat = `node -e 'fs.copyFileSync(\`${report}\`, process.env.SVC_GATEWAY_SUITE_REPORT)'`
+    expect(await checkWith('channel', repeat)).toEqual({
+      code: 0,
+      stdout: [
+        'svc-gateway-plugin-my-channel 0.1.0: channel my-channel',
+        'ok, silver: a gateway loads it, and each extension passes the suite of its kind.',
+        'For gold:',
+        '  Test "edit", "sayInGroup", "sayInThread", "sayWithFile" of the channel "my-channel", instead of `without`.\n',
+      ].join('\n'),
+      stderr: '',
+    })
+    const gold = { code: 0, stdout: expect.stringContaining('\nok, gold: '), stderr: '' }
+    for (const kind of ['preset', 'provider', 'command']) expect(await checkWith(kind, repeat)).toMatchObject(gold)
+    expect(await checkWith('toolset', 'vitest run')).toMatchObject(gold)
+    expect((await checkWith('toolset', 'vitest run -t declared')).stdout).toContain(
+      'ok, bronze: a gateway loads it.\nFor silver:\n  Let all tests of the toolset "my-toolset" run and pass.\n',
+    )
+  })
 
   it('writes packages without an error of types', async () => {
     const { dir } = shared()
@@ -91,11 +133,11 @@ describe('svc-gateway plugin new', () => {
     expect(await run(dir, ['check', '--config', file], { env: secrets })).toMatchObject({
       code: 0,
       stdout: [
-        './svc-gateway-plugin-my-channel/src/index.ts: channel my-channel',
-        './svc-gateway-plugin-my-toolset/src/index.ts: toolset my-toolset (more when it is opened)',
-        './svc-gateway-plugin-my-preset/src/index.ts: preset my-preset, scheme my-preset',
-        './svc-gateway-plugin-my-provider/src/index.ts: provider my-provider',
-        './svc-gateway-plugin-my-command/src/index.ts: command my-command',
+        './svc-gateway-plugin-my-channel/src/index.ts (svc-gateway-plugin-my-channel 0.1.0): channel my-channel',
+        './svc-gateway-plugin-my-toolset/src/index.ts (svc-gateway-plugin-my-toolset 0.1.0): toolset my-toolset (more when it is opened)',
+        './svc-gateway-plugin-my-preset/src/index.ts (svc-gateway-plugin-my-preset 0.1.0): preset my-preset, scheme my-preset',
+        './svc-gateway-plugin-my-provider/src/index.ts (svc-gateway-plugin-my-provider 0.1.0): provider my-provider',
+        './svc-gateway-plugin-my-command/src/index.ts (svc-gateway-plugin-my-command 0.1.0): command my-command',
         'ok\n',
       ].join('\n'),
     })
@@ -118,6 +160,15 @@ describe('svc-gateway plugin new', () => {
     expect(readdirSync(dir).filter((one) => one.startsWith('svc-'))).toEqual([])
   })
 
+  it('refuses a panel for what has none', async () => {
+    const dir = temporaryFolder()
+    expect(await run(dir, ['plugin', 'new', 'weather', '--kind', 'provider', '--panel'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: '--panel: a provider has no panel; a channel, a toolset or a preset may have one.\n',
+    })
+  })
+
   it('prints one JSON object with --json, and writes into an empty folder only', async () => {
     const dir = temporaryFolder()
     const create = () =>
@@ -138,7 +189,9 @@ describe('svc-gateway plugin new', () => {
     })
     expect(printed.files).toHaveLength(files.length)
 
+    expect(files.filter(({ parentPath }) => parentPath.endsWith('panel'))).toEqual([])
     const entry = join(folder, 'src', 'index.ts')
+    expect(readFileSync(entry, 'utf8')).not.toContain('panel')
     writeFileSync(entry, 'mine')
     expect(await create()).toEqual({
       code: 1,

@@ -137,6 +137,28 @@ describe('svc-gateway setup with options', () => {
     expect(written(folder)).toEqual(['gateway.json5'])
   })
 
+  it('counts a channel as connected that catches up before its connect returns, and stores nothing', async () => {
+    const folder = temporaryFolder()
+    const plugin = `import { appendFileSync } from 'node:fs'
+      import { defineChannel, Type } from 'svc-gateway/plugin'
+      const told = (text) => appendFileSync('told', text)
+      export default defineChannel({
+        name: 'pager', description: 'Pages.', config: Type.Object({}), target: Type.String(),
+        limits: { maxText: 100, idempotency: 'none' },
+        connect: async (config, { receive }) => {
+          await receive({ id: '1', from: { id: 'ann' }, to: 'ann', text: 'Hello' }).then(
+            () => told('stored'), (error) => { told('not stored'); throw error })
+          return { send: async () => ({ status: 'sent' }), close: async () => {} }
+        },
+      })`
+    writeFileSync(join(folder, 'pager.mjs'), plugin)
+    const args = ['setup', '--channel', 'pager', ...settings('plugins=./pager.mjs')]
+    const { code, stdout, stderr } = await run(folder, [...args, '--json'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({ channels: [{ name: 'pager', state: 'connected' }] })
+    expect(readFileSync(join(folder, 'told'), 'utf8')).toBe('not stored')
+  })
+
   it('loads a plugin, reads a secret from a file, and says which package a channel lacks', async () => {
     const folder = temporaryFolder()
     const plugin = `import { defineChannel, Type } from 'svc-gateway/plugin'
@@ -152,6 +174,28 @@ export default defineChannel({ name: 'pager', description: 'Pages.', limits: { m
     )
     expect(parse(folder)).toMatchObject({ plugins: ['./pager.mjs'], channels: { pager: { pin: { file: 'pin' } } } })
     expect(await run(folder, ['check'])).toMatchObject({ code: 0, stdout: './pager.mjs: channel pager\nok\n' })
+  })
+
+  it('offers the provider of a plugin as the built-in ones: its key, and its server on this machine', async () => {
+    const folder = temporaryFolder()
+    const plugin = `import { defineProvider, Type } from 'svc-gateway/plugin'
+export default defineProvider({ name: 'house-models', description: 'Our models.',
+  config: Type.Object({ apiKey: Type.Optional(Type.String()), baseUrl: Type.Optional(Type.String()) }),
+  service: { title: 'House', keyVariables: ['HOUSE_KEY'], model: 'large' },
+  localServers: [{ name: 'attic', title: 'Attic', baseUrl: 'http://127.0.0.1:1/v1' }],
+  models: async () => () => { throw new Error('no model') } })`
+    writeFileSync(join(folder, 'house.mjs'), plugin)
+    const set = (model: string, env: Record<string, string>) =>
+      run(folder, ['setup', '--no-test', '--force', '--model', model, ...settings('plugins=./house.mjs')], { env })
+    expect((await set('house-models/large', {})).stderr).toContain(
+      'The provider house-models needs an API key; set HOUSE_KEY, or name another variable',
+    )
+    expect(await set('house-models/large', { HOUSE_KEY: key })).toMatchObject({ code: 0, stderr: '' })
+    expect(parse(folder)['providers']).toEqual({ 'house-models': { kind: 'house-models', apiKey: '${HOUSE_KEY}' } })
+    expect(await set('attic/large', { HOUSE_KEY: key })).toMatchObject({ code: 0, stderr: '' })
+    expect(parse(folder)['providers']).toEqual({
+      attic: { kind: 'house-models', apiKey: '${HOUSE_KEY}', baseUrl: 'http://127.0.0.1:1/v1' },
+    })
   })
 
   it('keeps the file that --force replaces', async () => {

@@ -112,12 +112,13 @@ describe('a start with an empty configuration', () => {
     const file = join(dir, 'gateway.json5')
     writeFileSync(file, '{}', { mode: 0o600 })
     const gateway = await spawnGateway(file, { args: ['--port', '0'] })
-    await expect.poll(() => gateway.output.length).toBe(3)
+    await expect.poll(() => gateway.output.length).toBe(4)
     expect(await gateway.end('SIGTERM')).toBe(0)
     const token = /token: ?['"]([\w-]+)/.exec(readFileSync(file, 'utf8'))![1]!
     expect(gateway.output).toEqual([
       `The gateway had no credential. A new token was written to ${file}, as gateway.auth.token.`,
       `listening on ${gateway.url}`,
+      `The control page is at ${gateway.url}/`,
       `No agent is configured: the agent "main" replies, with the model builtin/rules. Its files are in ` +
         `${dir}/state/workspaces/main; all other state is in ${dir}/state.`,
     ])

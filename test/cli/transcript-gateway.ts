@@ -5,6 +5,7 @@ import { cpSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { inject, vi } from 'vitest'
+import { files } from '../docs-examples.ts'
 import { account, type GmailDouble, refreshToken, startGmail } from '../doubles/gmail/gmail.ts'
 import { openTelegram, type TelegramDouble } from '../doubles/telegram.ts'
 import { type Document, gatewayToken, hookToken, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
@@ -61,6 +62,7 @@ function writeFiles(dir: string): void {
     'openclaw.json': JSON.stringify(openclaw),
     'gmail.json': JSON.stringify(person),
     'example.sh': curl,
+    'dice.ts': files.find(({ name }) => name === 'dice.ts')?.text ?? '',
     'broken.json5': '{\n  gateway: { prt: 18789 },\n  hooks: { enabled: true },\n}\n',
   }))
     writeFileSync(join(dir, file), content, { mode: 0o600 })

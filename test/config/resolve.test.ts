@@ -11,7 +11,15 @@ describe('an empty document', () => {
     const { config, warnings } = resolveText('{}')
     expect(warnings).toEqual([])
     expect(config).toEqual({
-      gateway: { port: 18_789, bind: '127.0.0.1', auth: {}, tools: {}, trustedProxies: [], drainSeconds: 10 },
+      gateway: {
+        port: 18_789,
+        bind: '127.0.0.1',
+        auth: { clients: [] },
+        tools: {},
+        trustedProxies: [],
+        page: true,
+        drainSeconds: 10,
+      },
       hooks: {
         enabled: false,
         path: '/hooks',
@@ -29,6 +37,7 @@ describe('an empty document', () => {
           model: 'builtin/rules',
           timeoutSeconds: 600,
           maxConcurrent: 4,
+          maxSteps: 16,
           maxAttempts: 2,
           retry: { forSeconds: 3600, initialDelaySeconds: 5, maxDelaySeconds: 300, blockSession: true },
           heartbeat: { every: '30m', target: 'none', ackMaxChars: 300 },
@@ -45,7 +54,10 @@ describe('an empty document', () => {
       providers: {},
       channels: {},
       plugins: [],
-      storage: { url: 'sqlite:state/gateway.db', retention: { days: 30, bodyHours: 72, maxMb: 0 } },
+      storage: {
+        url: 'sqlite:state/gateway.db',
+        retention: { days: 30, bodyHours: 72, usageDays: 400, maxMb: 0, auditDays: 365 },
+      },
       log: { level: 'info' },
       telemetry: { content: false, propagateTo: [] },
     })
@@ -146,7 +158,7 @@ describe('a document with errors', () => {
     const auth = "auth: { scheme: 'hmac', header: 'x', secret: 's', signed: '{timestamp}' }"
     expect(problemsOf(`{ hooks: { enabled: true, token: 7, mappings: [{ match: { path: 'x' }, ${auth} }] } }`)).toEqual(
       [
-        'line 1: hooks.token must be a string',
+        'line 1: hooks.token must be a string or { file }',
         'line 1: hooks.mappings[0].auth.signed must contain {body}; otherwise anybody could change the body',
         'line 1: hooks.mappings[0].auth.signed contains {timestamp}; set timestampHeader or timestampPrefix',
       ],
@@ -161,7 +173,7 @@ describe('a document with errors', () => {
   it('has the file and the problems as properties', () => {
     const error = errorOf('{ log: 5 }')
     expect(error.message).toBe(`The configuration ${error.file} has a problem:\n  line 1: log must be an object`)
-    expect(error.problems).toEqual([{ path: 'log', line: 1, problem: 'must be an object' }])
+    expect(error.problems).toEqual([{ path: 'log', line: 1, column: 3, problem: 'must be an object' }])
   })
 
   it('reports a syntax error with line and column', () => {
@@ -207,6 +219,7 @@ describe('a file that others can read', () => {
         path: '',
         code: 'config_readable',
         line: 1,
+        column: 1,
         problem: `contains secrets and can be read by every user of this machine; run "chmod 600 ${file}"`,
       },
     ])

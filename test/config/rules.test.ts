@@ -1,4 +1,5 @@
 // The rules that the schema of a single key cannot express.
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { problemsOf, resolveText, warningsOf } from './document.ts'
 
@@ -33,6 +34,49 @@ describe('hooks.token', () => {
       expect.stringContaining('hooks.token has fewer than 24 characters'),
     ])
     expect(warningsOf(`{ hooks: { enabled: true, token: '${'x'.repeat(24)}' } }`)).toEqual([])
+  })
+})
+
+describe('gateway.auth.clients', () => {
+  const one = (fields: string) => `{ name: 'one', role: 'viewer', ${fields} }`
+  const written = (clients: string) =>
+    `{ gateway: { auth: { token: 'the-own-token-of-the-gateway', clients: [${clients}] } },
+       hooks: { enabled: true, token: '${long}' } }`
+  const hash = `tokenHash: 'sha256:${createHash('sha256').update('the-token-of-the-client').digest('hex')}'`
+
+  it.each([
+    [
+      'a name that another client has',
+      `${one(hash)}, { name: 'one', role: 'admin', token: '${long}-2' }`,
+      'name is also the name of gateway.auth.clients[0]',
+    ],
+    ['the name of the gateway', `{ name: 'gateway', role: 'admin', ${hash} }`, 'name must not be "gateway"'],
+    ['no token', one(''), 'has no token'],
+    ['two tokens', one(`token: '${long}-2', ${hash}`), 'tokenHash cannot be combined with "token"'],
+    [
+      'the token of the gateway',
+      one(`token: ' the-own-token-of-the-gateway'`),
+      'token must differ from the token of the gateway',
+    ],
+    ['the token of the hooks', one(`token: '${long}'`), 'token must differ from the token of the hooks'],
+    [
+      'the token of another client',
+      `${one(hash)}, { name: 'two', role: 'admin', token: 'the-token-of-the-client' }`,
+      'token must differ from the token of the client "one"',
+    ],
+    ['a hash that is not one', one(`tokenHash: 'md5:1'`), 'tokenHash must match'],
+    ['a time that is not one', one(`${hash}, notAfter: 'soon'`), 'notAfter must be a time'],
+    ['an unknown agent', one(`${hash}, agents: ['mian']`), 'names "mian", which is no agent; did you mean "main"?'],
+    ['no agents', one(`${hash}, agents: []`), 'agents'],
+  ])('must not have %s', (_, clients, problem) => {
+    expect(problemsOf(written(clients))[0]).toContain(problem)
+  })
+
+  it('causes a warning for a short token', () => {
+    expect(warningsOf(written(one(`token: 'short'`)))).toEqual([
+      expect.stringContaining('gateway.auth.clients[0].token has fewer than 24 characters'),
+    ])
+    expect(warningsOf(written(one(hash)))).toEqual([])
   })
 })
 
@@ -162,6 +206,10 @@ describe('gateway', () => {
   it.each([
     ['sslmode=verify', 'has an unknown sslmode; use one of disable, prefer, require, verify-ca, verify-full'],
     ['sslmode=verify-ca', 'has sslmode=verify-ca, which needs sslrootcert=<file>'],
+    [
+      'target_session_attrs=prefer-standby',
+      'has a target_session_attrs that a gateway cannot use, because it writes; use one of any, read-write, primary',
+    ],
   ])('rejects a PostgreSQL database with %s, without repeating the URL', (parameter, problem) => {
     const problems = problemsOf(
       `{ storage: { url: 'postgres://gateway:a-secret@db.example.org/gateway?${parameter}' } }`,

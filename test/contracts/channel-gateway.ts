@@ -150,7 +150,7 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
       if (closed) return
       closed = true
       base.abort()
-      const open = await current?.catch(() => undefined)
+      const open = await (current && soon(current, 'the end of connect').catch(() => undefined))
       if (open) await soon(close(open), 'the end of close')
       ended = true
     },

@@ -1,11 +1,15 @@
 // What every channel must do: messages arrive complete and once, whatever is lost on the way.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Channel } from '../../core/plugin/plugin.ts'
+import { advise } from './advise.ts'
+import { checkMs } from './check.ts'
 import { channelChecks, runCheck } from './channel-checks.ts'
 import { trapOutsideConnections } from './loopback.ts'
+import { panelChecks } from './panel-checks.ts'
 import type { Platform, PlatformAbility } from './platform.ts'
+import { reportSuite } from './report.ts'
 
-export type { Platform, PlatformAbility } from './platform.ts'
+export type { AcceptedMessage, Platform, PlatformAbility } from './platform.ts'
 export type { SaidFile } from './said-file.ts'
 
 /**
@@ -27,7 +31,9 @@ export function channelContract<Config>(
   afterAll(() => trap.remove())
 
   describe(`channel ${channel.name}`, () => {
+    reportSuite([channel], without)
     const checks = channelChecks(channel).filter(({ needs = [] }) => !needs.some((need) => without.includes(need)))
-    it.each(checks)('$name', (check) => runCheck(check, { channel, openPlatform }))
+    it.each(checks)('$name', { timeout: checkMs }, (check) => runCheck(check, { channel, openPlatform }))
+    for (const { name, advice, run } of panelChecks(channel)) it(name, () => advise(advice, run))
   })
 }

@@ -1,11 +1,11 @@
 // What every command must do, run as a user runs it: in a process of its own, against a gateway.
 import { execFile } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findFault } from '../../core/loader/verify.ts'
+import { findFaults } from '../../core/loader/verify.ts'
 import type { Command } from '../../core/plugin/plugin.ts'
 import { createTestGateway, type TestGateway } from './gateway.ts'
+import { findProgram } from './import-alone.ts'
+import { reportSuite } from './report.ts'
 
 /** How a command has ended. */
 export interface CommandResult {
@@ -23,11 +23,10 @@ export async function runCommand(
   args: readonly string[],
   { input = '' }: { input?: string } = {},
 ): Promise<CommandResult> {
-  const root = dirname(createRequire(import.meta.url).resolve('svc-gateway/package.json'))
   const { PATH, XDG_CACHE_HOME } = process.env
   const env = { PATH, XDG_CACHE_HOME, HOME: gateway.dir, SVC_GATEWAY_URL: gateway.url }
   const ended = Promise.withResolvers<CommandResult>()
-  const program = [join(root, 'dist', 'main.js'), ...args]
+  const program = [findProgram(), ...args]
   const child = execFile(process.execPath, program, { cwd: gateway.dir, env }, (error, stdout, stderr) =>
     ended.resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr }),
   )
@@ -64,6 +63,7 @@ export function commandContract(command: Command, { plugin, config, prepare, run
 
   // Each run starts a process, which is slow on a busy machine.
   describe(`the command ${command.name}`, { timeout: 60_000 }, () => {
+    reportSuite([command])
     beforeAll(async () => {
       gateway = await createTestGateway({ config: { ...config, plugins: [plugin] } })
       await prepare?.(gateway)
@@ -71,7 +71,7 @@ export function commandContract(command: Command, { plugin, config, prepare, run
     afterAll(() => gateway.close())
 
     it('has a valid declaration, and examples that begin with its name', () => {
-      expect(findFault(command, { compile: true })).toBeUndefined()
+      expect(findFaults(command, { compile: true })).toEqual([])
       expect(command.examples.filter((line) => !`${line} `.startsWith(`${command.name} `))).toEqual([])
     })
 

@@ -1,11 +1,15 @@
 // The context of an extension in tests: state in memory, a readable log, and a signal that can be aborted.
-import type { ChannelContext, ExtensionContext, Json } from '../../core/plugin/plugin.ts'
+import type { ChannelContext, ExtensionContext, Json, LoginContext, LoginQuestion } from '../../core/plugin/plugin.ts'
 
 export interface TestContext extends ExtensionContext {
   /** The log lines of the extension, oldest first. */
   readonly logged: readonly { level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }[]
   /** For channels: ignores every report, because there are no deliveries. */
   undelivered: ChannelContext['undelivered']
+  /** For logins: resolves with the next of `answers`, and rejects after the last one. */
+  ask: LoginContext['ask']
+  /** The questions of a login, oldest first. */
+  readonly asked: readonly LoginQuestion[]
   /** Aborts `signal`, as the gateway does when it stops. */
   abort(): void
 }
@@ -13,10 +17,11 @@ export interface TestContext extends ExtensionContext {
 /**
  * Creates a context for one test. For a channel, add its members: `{ ...createTestContext(), accountId, … }`.
  */
-export function createTestContext(): TestContext {
+export function createTestContext({ answers = [] }: { answers?: readonly string[] } = {}): TestContext {
   const controller = new AbortController()
   const values = new Map<string, Json>()
   const logged: TestContext['logged'][number][] = []
+  const asked: LoginQuestion[] = []
   const write = (level: TestContext['logged'][number]['level']) => (fields: object, message: string) =>
     void logged.push({ level, fields, message })
   return {
@@ -25,6 +30,12 @@ export function createTestContext(): TestContext {
     signal: controller.signal,
     abort: () => controller.abort(),
     undelivered: async () => undefined,
+    asked,
+    async ask(question) {
+      const answer = answers[asked.push(question) - 1]
+      if (answer === undefined) throw new Error(`createTestContext has no answer to: ${question.question}`)
+      return answer
+    },
     state: {
       get: async (key) => values.get(key),
       set: async (key, value) => void values.set(key, structuredClone(value)),

@@ -13,13 +13,17 @@ export interface Platform<Config> {
   badConfig?: Config
   /** A recipient that exists. */
   to: string
-  /** Every message that the platform accepted, oldest first, with its text as the channel sent it. */
-  messages(): Promise<readonly { to: string; text: string }[]>
+  /** Every message that the platform accepted, oldest first. */
+  messages(): Promise<readonly AcceptedMessage[]>
   /**
    * Somebody writes a message to the account. It need not have been received when the promise resolves. If the channel
    * could not store it, the double repeats it as the platform does.
    */
   say?(text: string): Promise<void>
+  /** Somebody changes the text of the message that was said last. */
+  edit?(text: string): Promise<void>
+  /** Somebody writes in a thread: below an earlier message, or in a topic. */
+  sayInThread?(text: string): Promise<void>
   /** Somebody writes in a group, and mentions the account or not. */
   sayInGroup?(text: string, options: { mentioned: boolean }): Promise<void>
   /**
@@ -27,6 +31,11 @@ export interface Platform<Config> {
    * which it is read.
    */
   sayWithFile?(text: string, file: SaidFile): Promise<void>
+  /**
+   * Somebody picks the choice with this label below the last message that had choices, even if they are gone: an app may
+   * still show them.
+   */
+  press?(label: string): Promise<void>
   /** The account itself writes a message, for example with another device. */
   echo?(text: string): Promise<void>
   /**
@@ -38,17 +47,39 @@ export interface Platform<Config> {
   loseNextAnswer?(): void
   /** The platform refuses the next message and asks to wait. */
   limitNext?(retryAfterMs: number): void
+  /**
+   * The platform answers the next message with this HTTP status: 400, and the message is not accepted; or 500, and it is,
+   * as when the platform fails after its work.
+   */
+  answerNext?(status: number): void
   /** Called before the first connection, with the way to the `handle` of the current connection. */
   webhook?(post: (request: PlatformRequest) => Promise<PlatformResponse>): void
   close(): Promise<void>
+}
+
+/** A message as the platform accepted it. */
+export interface AcceptedMessage {
+  to: string
+  /** As the channel sent it. With a file, the caption. */
+  text: string
+  /** The thread in which it is, as messages that are received in this thread have it. */
+  threadId?: string | undefined
+  /** Required if the channel sends files. */
+  file?: { name: string; content: Uint8Array } | undefined
+  /** Required if the channel sends choices: the labels of those that can be picked now. */
+  choices?: readonly string[] | undefined
 }
 
 /** What a platform may not have, or what a channel may not be able to do. */
 export type PlatformAbility =
   | 'badConfig'
   | 'disconnect'
+  | 'edit'
+  | 'answerNext'
   | 'limitNext'
   | 'loseNextAnswer'
+  | 'press'
   | 'say'
   | 'sayInGroup'
+  | 'sayInThread'
   | 'sayWithFile'

@@ -1,9 +1,9 @@
 // What every preset must do: sample requests become actions that the gateway accepts, and signatures are checked.
 import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { expect } from 'vitest'
+import { fillDefaults } from '../../core/config/defaults.ts'
 import { hookAuthRules } from '../../core/config/rules/hook-auth.ts'
 import { type HookAuth, hookAuthSchema } from '../../core/config/schema/hook-auth.ts'
-import { Mapping } from '../../core/config/schema/mappings.ts'
 import { type Schemes, settingsOfScheme, signaturesOf } from '../../core/config/schemes.ts'
 import { createAgentBody } from '../../core/hooks/schemas.ts'
 import { signRequest } from '../../core/hooks/auth/sign-request.ts'
@@ -12,11 +12,15 @@ import type { Verifier } from '../../core/hooks/auth/verifier.ts'
 import { createActionReader } from '../../core/hooks/mapped-action.ts'
 import { createMapping } from '../../core/hooks/mapping.ts'
 import { loadBuiltins } from '../../core/loader/registry.ts'
-import { findFault } from '../../core/loader/verify.ts'
+import { findFaults } from '../../core/loader/verify.ts'
+import { presetFaults } from '../../core/loader/verify-preset.ts'
 import { isInputError } from '../../core/plugin/errors.ts'
-import type { Json, OutgoingRequest, Preset, PresetContext, Scheme } from '../../core/plugin/plugin.ts'
-import { compileCheck, listProblems } from '../../core/typebox.ts'
+import type { Json, JsonSchema, OutgoingRequest, Preset, PresetContext, Scheme } from '../../core/plugin/plugin.ts'
+import { compileCheck } from '../../core/typebox.ts'
+import { checkSessionKey } from '../../core/sessions/keys.ts'
+import { type Check, describeChecks } from './check.ts'
 import { createTestContext } from './context.ts'
+import { panelChecks } from './panel-checks.ts'
 
 /** One request of the service. */
 export interface PresetSample {
@@ -25,7 +29,14 @@ export interface PresetSample {
   payload: unknown
   /** By name in lower case. */
   headers?: Readonly<Record<string, string>>
+  /** Settings for this request, in place of those of the case. */
+  config?: Readonly<Record<string, unknown>>
+  /** Fields of the expected action, such as `message` and `sessionKey`, or of each of several. Absent: any. */
+  result?: ExpectedAction | readonly ExpectedAction[]
 }
+
+/** Fields of an action that a test expects. */
+export type ExpectedAction = Readonly<Record<string, unknown>>
 
 /** A request as the service signs it. */
 export interface SignedSample {
@@ -64,81 +75,271 @@ export interface PresetCase<Config> {
   scheme?: Scheme<never>
   /** How old a request may be, for a scheme that checks its time in a function. */
   toleranceSeconds?: number
+  /** The service sends the hook token, since it can be given a header or an address. Required without `auth`. */
+  hookToken?: boolean
+  /** All requests belong to one session. Otherwise at least two of the accepted ones must have different sessions. */
+  oneSession?: boolean
 }
 
-export function presetContract<Payload, Config>(
-  preset: Preset<Payload, Config>,
-  { config, accepted, skipped = [], refused = [], job, ...signing }: PresetCase<Config>,
-): void {
-  const { signed, scheme } = signing
-  const mapping = openMapping(preset, config ?? {})
+export const presetContract = <Payload, Config>(preset: Preset<Payload, Config>, settings: PresetCase<Config>): void =>
+  describeChecks(preset, { checks: presetChecks(preset, settings), also: settings.scheme && [settings.scheme] })
 
-  describe(`preset ${preset.name}`, () => {
-    it('is declared without fault, with a mapping that fits', () => {
-      expect(findFault(preset, { compile: true })).toBeUndefined()
-      expect(listProblems(Mapping, preset.mapping)).toEqual([])
-      if (config !== undefined) expect(compileCheck(preset.config ?? {}).problems(config)).toEqual([])
-    })
+export function presetChecks<Payload, Config>(preset: Preset<Payload, Config>, settings: PresetCase<Config>): Check[] {
+  const { config, accepted, skipped = [], refused = [], job, scheme } = settings
+  const resolve = openMapping(preset, config ?? {})
+  const needsJob = job !== undefined || (preset.start && (preset.needsJob?.((config ?? {}) as Config) ?? true))
+  return [
+    {
+      name: 'is declared without fault, with a mapping that fits',
+      advice: 'Correct the declaration, the mapping or the settings of the case.',
+      async run() {
+        expect(findFaults(preset, { compile: true })).toEqual([])
+        expect([...presetFaults(preset, await schemesWith(scheme))]).toEqual([])
+        if (config !== undefined) expect(compileCheck(preset.config ?? {}).problems(config)).toEqual([])
+      },
+    },
+    ...actionChecks(preset, { accepted, resolve }),
+    ...sessionChecks({ ...settings, resolve }),
+    ...sampleChecks(preset, resolve),
+    ...skipped.map((sample) => ({
+      name: `skips ${sample.what}`,
+      advice: 'Return `null` for requests that start nothing.',
+      run: async () => expect((await resolve(sample)).actions).toEqual([]),
+    })),
+    ...refused.map((sample) => ({
+      name: `refuses ${sample.what} with 400`,
+      advice: 'Describe what the preset reads in the schema `payload`, or throw an InputError.',
+      run: () => expect(resolve(sample)).rejects.toMatchObject({ code: 'invalid_request' }),
+    })),
+    ...(needsJob
+      ? [
+          {
+            name: 'has a job that accepts each event, and offers it again if it could not be stored',
+            advice: 'Await `accept`, go on only when it resolves, and give each event the id that the service gave it.',
+            async run() {
+              if (!job) throw new Error('The preset has `start`; give a `job` with a service.')
+              expect(preset.needsJob?.(job.config()) ?? true).toBe(true)
+              await checkJob(preset, job)
+            },
+          },
+        ]
+      : []),
+    ...(scheme
+      ? [
+          {
+            name: 'has a scheme without fault',
+            advice: 'Correct the declaration of the scheme.',
+            run: () => expect(findFaults(scheme, { compile: true })).toEqual([]),
+          },
+        ]
+      : []),
+    ...authChecks(preset, settings),
+    ...panelChecks(preset),
+  ]
+}
 
-    it.each(accepted)('makes actions that the gateway accepts of $what', async (sample) => {
-      const { actions } = await mapping(sample)
-      expect(actions.length).toBeGreaterThan(0)
-      for (const { action, body } of actions)
-        expect(action === 'wake' ? body.text : body.message).toEqual(expect.stringMatching(/\S/))
-    })
+type Resolve = ReturnType<typeof openMapping>
 
-    it.each(accepted)('returns the same for the same request: $what', async (sample) => {
-      const once = await mapping({ ...sample, payload: deepFreeze(structuredClone(sample.payload)) })
-      expect(await mapping({ ...sample, payload: structuredClone(sample.payload) })).toEqual(once)
-    })
+interface Told {
+  accepted: readonly PresetSample[]
+  resolve: Resolve
+}
 
-    if (preset.samples) {
-      it('has samples that become actions that the gateway accepts', () => checkSamples(preset, mapping))
-    }
+type AnyPreset = Pick<Preset<never, never>, 'name' | 'auth' | 'config' | 'samples'>
 
-    if (skipped.length > 0)
-      it.each(skipped)('skips $what', async (sample) => expect((await mapping(sample)).actions).toEqual([]))
+function actionChecks(preset: AnyPreset, { accepted, resolve }: Told): Check[] {
+  return accepted.flatMap((sample) => [
+    {
+      name: `makes actions that the gateway accepts of ${sample.what}`,
+      advice: 'Return a `message` with a text for each action, and only fields that a mapping has.',
+      async run() {
+        const { actions } = await resolve(sample)
+        expect(actions.length).toBeGreaterThan(0)
+        expect(actions.map(textOfAction)).toEqual(actions.map(() => expect.stringMatching(/\S/)))
+        const { result } = sample
+        if (result === undefined) return
+        expect(actions.map(fieldsOfAction)).toMatchObject(Array.isArray(result) ? result : [result])
+      },
+    },
+    {
+      name: `returns the same for the same request: ${sample.what}`,
+      advice: 'Let `toAction` and `deliveryId` depend on the request alone, and change nothing in it.',
+      async run() {
+        const once = await resolve({ ...sample, payload: deepFreeze(structuredClone(sample.payload)) })
+        expect(await resolve({ ...sample, payload: structuredClone(sample.payload) })).toEqual(once)
+      },
+    },
+    {
+      name: `keeps to its own sessions: ${sample.what}`,
+      advice: `Begin each \`sessionKey\` with "hook:${preset.name}:", and leave the agent and the model to the operator.`,
+      run: () => checkSession(preset, { sample, resolve }),
+    },
+    {
+      name: `limits what the sender can put into a message: ${sample.what}`,
+      advice: 'Shorten texts of the payload with `clip`, `quote` or `eventMessage`.',
+      run: () => checkLength({ sample, resolve }),
+    },
+  ])
+}
 
-    if (refused.length > 0) {
-      it.each(refused)('refuses $what with 400', async (sample) => {
-        await expect(mapping(sample)).rejects.toMatchObject({ code: 'invalid_request' })
-      })
-    }
+type MappedAction = Awaited<ReturnType<Resolve>>['actions'][number]
 
-    if (job || (preset.start && (preset.needsJob?.((config ?? {}) as Config) ?? true))) {
-      it('has a job that accepts each event, and offers it again if it could not be stored', async () => {
-        if (!job) throw new Error('The preset has `start`; give a `job` with a service.')
-        expect(preset.needsJob?.(job.config()) ?? true).toBe(true)
-        await checkJob(preset, job)
-      })
-    }
+const textOfAction = ({ action, body }: MappedAction): string => (action === 'wake' ? body.text : body.message)
 
-    if (scheme) it('has a scheme without fault', () => expect(findFault(scheme, { compile: true })).toBeUndefined())
+/** What decides about the session, whether the sender or the preset chose it. */
+const keyOf = ({ body }: MappedAction): string | undefined => body.operatorKey ?? body.sessionKey
 
-    if (preset.auth) {
-      it('accepts a signed request and refuses one that was changed', async () => {
+/** The fields under the names that an author knows. */
+function fieldsOfAction(action: MappedAction): object {
+  const { operatorKey: _key, ...body } = action.body
+  return { action: action.action, ...body, sessionKey: keyOf(action) }
+}
+
+async function checkSession({ name }: AnyPreset, { sample, resolve }: { sample: PresetSample; resolve: Resolve }) {
+  for (const action of (await resolve(sample)).actions) {
+    const key = keyOf(action)
+    const isOwn = key === undefined || key === `hook:${name}` || key.startsWith(`hook:${name}:`)
+    expect(isOwn, `the session key "${key}"`).toBe(true)
+    if (key !== undefined) checkSessionKey(key)
+    expect(Object.keys(action.body).filter((field) => operatorFields.has(field))).toEqual([])
+  }
+}
+
+/** The gateway refuses agents, models and accounts that its operator has not configured. */
+const operatorFields: ReadonlySet<string> = new Set(['accountId', 'agentId', 'channel', 'model', 'to'])
+
+/** Far above what a preset says about one event. */
+const maxMessage = 50_000
+
+/** Makes each text long that reaches a message, one after the other. */
+async function checkLength({ sample, resolve }: { sample: PresetSample; resolve: Resolve }): Promise<void> {
+  const message = (await resolve(sample)).actions.map(textOfAction).join('\n')
+  const reaching = textsIn(sample.payload).filter(({ text }) => text.trim() !== '' && message.includes(text.trim()))
+  const tooLong: string[] = []
+  for (const { path, text } of reaching) {
+    const payload: unknown = structuredClone(sample.payload)
+    setIn(payload, path, `${text} ${'many words '.repeat(6_000)}`)
+    // Where only some texts are allowed, a long one is refused.
+    const actions = await resolve({ ...sample, payload }).then(
+      (resolved) => resolved.actions,
+      () => [],
+    )
+    if (actions.some((action) => textOfAction(action).length > maxMessage)) tooLong.push(path.join('.'))
+  }
+  expect(tooLong, 'fields whose whole text gets into the message').toEqual([])
+}
+
+interface Leaf {
+  path: readonly string[]
+  text: string
+}
+
+function textsIn(value: unknown, path: readonly string[] = []): Leaf[] {
+  if (typeof value === 'string') return path.length > 0 ? [{ path, text: value }] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, member]) => textsIn(member, [...path, key]))
+}
+
+function setIn(root: unknown, path: readonly string[], text: string): void {
+  const owner = path.slice(0, -1).reduce((value, key) => (value as Record<string, unknown>)[key], root)
+  ;(owner as Record<string, unknown>)[path.at(-1) ?? ''] = text
+}
+
+function sessionChecks({
+  accepted,
+  oneSession = false,
+  resolve,
+}: Told & { oneSession?: boolean | undefined }): Check[] {
+  if (oneSession || accepted.length < 2) return []
+  return [
+    {
+      name: 'has a session for each subject',
+      advice:
+        'Put the id of the subject into `sessionKey`, such as that of an order. If all requests belong together, set `oneSession`; otherwise accept requests about two subjects.',
+      async run() {
+        const resolved = await Promise.all(accepted.map(resolve))
+        const keys = resolved.flatMap(({ actions }) => actions.map(keyOf))
+        const isShared = keys[0] !== undefined && keys.every((key) => key === keys[0])
+        expect(isShared, `all requests have the session "${keys[0]}"`).toBe(false)
+      },
+    },
+  ]
+}
+
+/** The samples must start something with the settings of the case, and with none. */
+function sampleChecks(preset: AnyPreset, resolve: Resolve): Check[] {
+  if (!preset.samples) return []
+  const advice = 'Let each sample start something, also where nothing is configured, and use the seed in its id.'
+  return [
+    {
+      name: 'has samples that become actions that the gateway accepts',
+      advice,
+      run: () => checkSamples(preset, resolve),
+    },
+    ...(preset.config && hasDefaults(preset.config)
+      ? [
+          {
+            name: 'has samples that start something with the default settings',
+            advice,
+            run: () => checkSamples(preset, (sample) => resolve({ ...sample, config: defaultsOf(preset.config!) })),
+          },
+        ]
+      : []),
+  ]
+}
+
+const hasDefaults = (schema: JsonSchema): boolean => compileCheck(schema).fits(defaultsOf(schema))
+
+const defaultsOf = (schema: JsonSchema): Record<string, unknown> => fillDefaults(schema, {}) as Record<string, unknown>
+
+function authChecks<Config>(preset: AnyPreset, settings: PresetCase<Config>): Check[] {
+  const { accepted, signed, scheme, hookToken = false } = settings
+  const { auth: declared } = preset
+  if (!declared)
+    return [
+      {
+        name: 'has an authentication',
+        advice: 'Name the scheme of the service in `auth`, or set `hookToken` in the case if it sends the hook token.',
+        run: () => expect({ hookToken, isSigned: signed !== undefined }).toEqual({ hookToken: true, isSigned: false }),
+      },
+    ]
+  const authOf = (signed: SignedSample): HookAuth => ({ ...declared, ...signed.auth })
+  return [
+    {
+      name: 'accepts a signed request and refuses one that was changed',
+      advice: 'Let `auth` describe how the service signs, and give a `signed` request as the service sends it.',
+      async run() {
         const schemes = await schemesWith(scheme)
         if (!signed) {
-          const { secret } = schemes.get(preset.auth?.scheme ?? '') ?? {}
+          const { secret } = schemes.get(declared.scheme) ?? {}
           return expect(secret, 'The preset has `auth`; give a `signed` request of the service.').toBe(false)
         }
-        const auth: HookAuth = { ...preset.auth, scheme: preset.auth?.scheme ?? '', ...signed.auth }
+        const auth = authOf(signed)
         expect(compileCheck(hookAuthSchema(schemes)).problems(auth)).toEqual([])
         expect([...hookAuthRules(auth, { schemes })].filter(({ warning }) => !warning)).toEqual([])
         const verifier = createVerifier(auth, { schemes, log })
         expect(await verify(verifier, signed)).toMatchObject({ ok: true })
         expect(await verify(verifier, tamperWith(verifier, signed))).toMatchObject({ ok: false })
-      })
-    }
-
-    if (preset.auth && signed)
-      it('verifies what `trigger` signs, and rejects another secret, another body and an old time', async () => {
-        const schemes = await schemesWith(scheme)
-        const auth: HookAuth = { ...preset.auth, scheme: preset.auth?.scheme ?? '', ...signed.auth }
-        for (const sample of accepted)
-          await checkSigning(sample, { auth, schemes, toleranceSeconds: signing.toleranceSeconds })
-      })
-  })
+      },
+    },
+    ...(signed
+      ? [
+          {
+            name: 'verifies what `trigger` signs, and rejects another secret, another body and an old time',
+            advice: 'Let the scheme sign the body and the time, and compare them with the secret.',
+            async run() {
+              const schemes = await schemesWith(scheme)
+              for (const sample of accepted)
+                await checkSigning(sample, {
+                  auth: authOf(signed),
+                  schemes,
+                  toleranceSeconds: settings.toleranceSeconds,
+                })
+            },
+          },
+        ]
+      : []),
+  ]
 }
 
 const { log } = createTestContext()
@@ -206,26 +407,29 @@ function otherSecret(secret: string): string {
 }
 
 /** The preset behind the same code that serves `POST {hooks.path}/<name>`. */
-function openMapping(preset: Preset, presetConfig: Record<string, unknown>) {
-  const mapping = createMapping(
-    { id: preset.name, path: preset.name, config: preset.mapping, preset, presetConfig },
-    {
-      keepBody: true,
-      readAction: createActionReader(createAgentBody(new Map())),
-      secretUse: { open: () => ({ note: () => undefined, list: async () => [] }) },
-      schemes: new Map(),
-      log,
-    },
-  )
-  return ({ payload, headers = {} }: PresetSample) =>
-    mapping.resolveActions({ payload, headers, query: {}, path: preset.name, now: '2030-01-31T09:00:00.000Z' })
+function openMapping(preset: Preset<never, never>, presetConfig: Record<string, unknown>) {
+  const open = (config: Record<string, unknown>) =>
+    createMapping(
+      { id: preset.name, path: preset.name, config: preset.mapping, preset, presetConfig: config },
+      {
+        keepBody: true,
+        readAction: createActionReader(createAgentBody(new Map())),
+        secretUse: { open: () => ({ note: () => undefined, list: async () => [] }) },
+        schemes: new Map(),
+        log,
+      },
+    )
+  const usual = open(presetConfig)
+  return async ({ payload, headers = {}, config }: PresetSample) => {
+    const mapping = config ? open(config) : usual
+    return mapping.resolveActions({ payload, headers, query: {}, path: preset.name, now: '2030-01-31T09:00:00.000Z' })
+  }
 }
 
 type SamplePreset = Pick<Preset<never, never>, 'samples'>
-type ResolveSample = ReturnType<typeof openMapping>
 
 /** The second call must give new webhooks: a repeated id would start nothing. */
-async function checkSamples(preset: SamplePreset, mapping: ResolveSample): Promise<void> {
+async function checkSamples(preset: SamplePreset, resolve: Resolve): Promise<void> {
   const seeds = [
     { id: '0b1d4f4e-8c0a-4b6e-9d5f-0a1b2c3d4e5f', now: '2030-01-31T09:00:00.000Z' },
     { id: '7f6e5d4c-3b2a-4190-8f7e-6d5c4b3a2910', now: '2030-01-31T09:00:01.000Z' },
@@ -236,11 +440,11 @@ async function checkSamples(preset: SamplePreset, mapping: ResolveSample): Promi
   expect(names.filter((name) => !/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))).toEqual([])
   expect(names).toEqual([...new Set(names)])
   for (const [index, { name, ...sample }] of first.entries()) {
-    const { actions, providerId } = await mapping({ what: name, ...sample })
-    const texts = actions.map(({ action, body }) => (action === 'wake' ? body.text : body.message))
+    const { actions, providerId } = await resolve({ what: name, ...sample })
+    const texts = actions.map(textOfAction)
     expect({ name, texts }).toEqual({ name, texts: texts.map(() => expect.stringMatching(/\S/)) })
     expect({ name, count: texts.length }).not.toEqual({ name, count: 0 })
-    const next = second[index] && (await mapping({ what: name, ...second[index] }))
+    const next = second[index] && (await resolve({ what: name, ...second[index] }))
     if (providerId !== undefined) expect({ name, id: next?.providerId }).not.toEqual({ name, id: providerId })
   }
 }
@@ -289,16 +493,21 @@ async function checkJob<Config>(preset: Preset<never, Config>, { config, emit }:
     const running = await preset.start?.(config(), { state, log, signal: stop.signal, accept, lost: lost.resolve })
     return { lost: lost.promise, end: async () => (stop.abort(), await running?.close()) }
   }
-  const first = await start()
-  onTestFinished(first.end)
-  await emit()
-  const refused = await offer(1)
-  isStored = true
-  await Promise.race([first.lost, offer(2)])
-  await first.end()
-  const second = await start()
-  onTestFinished(second.end)
-  expect(await offer(2)).toEqual(refused)
-  await emit()
-  expect((await offer(3))?.id).not.toBe(refused?.id)
+  const running = new AsyncDisposableStack()
+  try {
+    const first = await start()
+    running.defer(first.end)
+    await emit()
+    const refused = await offer(1)
+    isStored = true
+    await Promise.race([first.lost, offer(2)])
+    await first.end()
+    const second = await start()
+    running.defer(second.end)
+    expect(await offer(2)).toEqual(refused)
+    await emit()
+    expect((await offer(3))?.id).not.toBe(refused?.id)
+  } finally {
+    await running.disposeAsync()
+  }
 }

@@ -1,5 +1,6 @@
 // Finds sockets, processes and timers that were opened since a moment and still keep the process alive.
 import { createHook } from 'node:async_hooks'
+import { watchSockets } from './outside.ts'
 
 interface Resource {
   hasRef?(): boolean
@@ -7,8 +8,14 @@ interface Resource {
 
 const types: ReadonlySet<string> = new Set(['Timeout', 'TCPWRAP', 'TLSWRAP', 'UDPWRAP', 'PIPEWRAP', 'PROCESSWRAP'])
 
-/** @returns `open` names what is open, and `stop` ends the tracking */
-export function trackResources(): { open(): string[]; stop(): void } {
+const socketTypes: ReadonlySet<string> = new Set(['TCPWRAP', 'TLSWRAP', 'PIPEWRAP'])
+
+/**
+ * @param options `ofServers: false` leaves out the sockets of servers in this process
+ * @returns `open` names what is open, and `stop` ends the tracking
+ */
+export function trackResources({ ofServers = true } = {}): { open(): string[]; stop(): void } {
+  const clients = watchSockets()
   const resources = new Map<number, { type: string; resource: Resource }>()
   const hook = createHook({
     init(...[id, type, , resource]: [number, string, number, Resource]) {
@@ -16,8 +23,13 @@ export function trackResources(): { open(): string[]; stop(): void } {
     },
     destroy: (id) => void resources.delete(id),
   }).enable()
+  const counts = ({ type, resource }: { type: string; resource: Resource }) =>
+    (resource.hasRef?.() ?? false) && (ofServers || !socketTypes.has(type) || clients.isClient(resource))
   return {
-    open: () => [...resources.values()].filter(({ resource }) => resource.hasRef?.() ?? false).map(({ type }) => type),
-    stop: () => void hook.disable(),
+    open: () => [...resources.values()].filter(counts).map(({ type }) => type),
+    stop() {
+      hook.disable()
+      clients.stop()
+    },
   }
 }

@@ -7,7 +7,8 @@ export interface SaidFile {
   type: string
   /** What the platform says about its size, if it says anything. */
   size: number
-  /** What a download gives. There may be more than `size` says, and it may break off. */
+  /** What a download gives. There may be more than `size` says, and it may break off: serve it with
+   * `pipeline` of `node:stream`, which passes that on. */
   content(): Readable
 }
 

@@ -227,7 +227,8 @@ export function listsContract(opened: OpenStore): void {
       expect((await store.getLiveCounts()).schedules).toEqual({ count: 0, nextAt: null })
       await store.addSchedule(newSchedule(), { at: start, most: 9 })
       expect(await store.getLiveCounts()).toEqual({
-        runs: { queued: 1, running: 0 },
+        runs: { queued: 1, running: 0, waiting: 0 },
+        approvals: 0,
         deliveries: { pending: 1, sending: 1, failed: 1, unknown: 0 },
         schedules: { count: 1, nextAt: start },
       })

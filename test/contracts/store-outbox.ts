@@ -95,7 +95,7 @@ export function outboxContract(opened: OpenStore): void {
         expect(await store.endDelivery(id, fencingToken, end, start)).toBe(true)
       }
       expect(ids(await claimDeliveries(store))).toEqual([deliveries[3]?.id])
-      const ended = await store.listRunDeliveries('run-of-nobody')
+      const ended = await store.listRunDeliveries(['run-of-nobody'])
       expect(ended.map(({ status, reason, platformId }) => [status, reason, platformId])).toEqual([
         ['sent', null, 'p1'],
         ['failed', 'gone', null],
@@ -158,7 +158,7 @@ export function outboxContract(opened: OpenStore): void {
       )
       expect(await claimDeliveries(store)).toEqual([])
       expect(await store.getNextDeliveryAt()).toBeUndefined()
-      expect(await store.listRunDeliveries('run-of-nobody')).toMatchObject([
+      expect(await store.listRunDeliveries(['run-of-nobody'])).toMatchObject([
         { status: 'failed', reason: 'no recipient' },
         { status: 'skipped' },
       ])

@@ -276,7 +276,7 @@ export function runsContract(opened: OpenStore): void {
       expect(await store.endRun(current!, runEnd())).toBe(true)
       await triesInVain()
       expect(await store.listTranscript(stale.sessionKey, { limit: 10 })).toEqual({ items: [] })
-      expect(await store.listRunDeliveries(stale.id)).toEqual([])
+      expect(await store.listRunDeliveries([stale.id])).toEqual([])
       expect(await store.countWaitingEvents(stale.sessionKey)).toBe(1)
     })
   })
@@ -305,7 +305,7 @@ export function runsContract(opened: OpenStore): void {
         { message: { role: 'user', content: 'a' }, runId: run.id, at: start + 5 },
       ])
       expect(await store.listSessionsWithWakes()).toEqual([run.sessionKey])
-      expect(await store.listRunDeliveries(run.id)).toMatchObject([
+      expect(await store.listRunDeliveries([run.id])).toMatchObject([
         { ...delivery, attempt: 0, chunksSent: 0, uncertain: false, platformId: null },
       ])
       expect(await store.getSession(run.sessionKey)).toEqual({
@@ -324,7 +324,7 @@ export function runsContract(opened: OpenStore): void {
       expect(await store.getRun(run.id)).toMatchObject({ status: 'running' })
       expect(await store.listTranscript(run.sessionKey, { limit: 10 })).toEqual({ items: [] })
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(0)
-      expect(await store.listRunDeliveries(run.id)).toEqual([])
+      expect(await store.listRunDeliveries([run.id])).toEqual([])
       expect(await store.endRun(run, runEnd())).toBe(true)
     })
   })

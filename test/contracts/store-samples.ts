@@ -1,6 +1,9 @@
 // Samples of store commands: each is valid, and each field can be changed.
+import type { StepUsage } from '../../core/store/run-spec.ts'
 import type {
   AcceptCommand,
+  NewApproval,
+  AuditedChange,
   NewEvent,
   NewDelivery,
   NewRun,
@@ -61,6 +64,16 @@ export const newSchedule = (changes: Partial<NewSchedule> = {}): NewSchedule => 
   ...changes,
 })
 
+export const newAudit = (changes: Partial<AuditedChange> = {}): AuditedChange => ({
+  actor: { kind: 'client', name: 'gateway' },
+  via: 'http',
+  address: '127.0.0.1',
+  action: 'run.cancel',
+  target: 'run-of-nobody',
+  agentId: 'main',
+  ...changes,
+})
+
 export const newStep = (changes: Partial<ToolStepRow> = {}): Step => ({
   number: 1,
   attempt: 1,
@@ -73,7 +86,45 @@ export const newStep = (changes: Partial<ToolStepRow> = {}): Step => ({
   message: { type: 'tool-result' },
   ...changes,
 })
+
+export const newModelStep = (changes: Partial<ModelStepRow> = {}): Step => ({
+  ...newStep(),
+  kind: 'model',
+  detail: { model: 'double/m', usage: newUsage() },
+  ...changes,
+})
+type ModelStepRow = Extract<Step, { kind: 'model' }>
+
+export const newUsage = (changes: Partial<StepUsage> = {}): StepUsage => ({
+  inputTokens: 100,
+  outputTokens: 20,
+  cachedInputTokens: 60,
+  cacheWriteTokens: 10,
+  reasoningTokens: 5,
+  totalTokens: 120,
+  costNanoUsd: 1000,
+  ...changes,
+})
 type ToolStepRow = Extract<Step, { kind: 'tool' }>
+
+export const newApproval = (changes: Partial<NewApproval> = {}): NewApproval => ({
+  id: nextId('approval'),
+  runId: 'held',
+  step: 1,
+  agentId: 'main',
+  sessionKey: 'agent:main:one',
+  tool: 'exec',
+  args: '{"command":"ls"}',
+  origin: 'webhook agent',
+  rule: 'tools.ask: "exec"',
+  beyondRuleOfTwo: false,
+  codeHash: 'hash',
+  address: { channel: 'pager', accountId: 'default', to: '42', threadId: null, route: null },
+  expiresAt: start + 60_000,
+  awaitedUntil: null,
+  keepsContent: true,
+  ...changes,
+})
 
 export const runEnd = (changes: Partial<RunEnd> = {}): RunEnd => ({
   at: start,

@@ -219,8 +219,20 @@ export function sessionsContract(opened: OpenStore): void {
       await tell(store, 'one', 'two')
       await store.endRun(await startRun(store), runEnd({ transcript: [{ message: 'a' }] }))
       await startRuns(store, newRun(), newRun(), newRun())
-      expect(await store.getSessionCounts(session)).toEqual({ events: 2, queued: 2, running: 1, transcript: 1 })
-      expect(await store.getSessionCounts('nothing')).toEqual({ events: 0, queued: 0, running: 0, transcript: 0 })
+      expect(await store.getSessionCounts(session)).toEqual({
+        events: 2,
+        queued: 2,
+        running: 1,
+        waiting: 0,
+        transcript: 1,
+      })
+      expect(await store.getSessionCounts('nothing')).toEqual({
+        events: 0,
+        queued: 0,
+        running: 0,
+        waiting: 0,
+        transcript: 0,
+      })
     })
 
     it('return their transcript page by page, newest first', async () => {

@@ -3,12 +3,15 @@ import { afterEach, beforeEach, describe } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import type { OpenStore } from './open-store.ts'
 import { acceptContract } from './store-accept.ts'
+import { approvalsContract } from './store-approvals.ts'
+import { auditContract } from './store-audit.ts'
 import { exposureContract } from './store-exposure.ts'
 import { forgetContract } from './store-purge.ts'
 import { listsContract } from './store-lists.ts'
 import { outboxContract } from './store-outbox.ts'
 import { runsContract } from './store-runs.ts'
 import { stepsContract } from './store-steps.ts'
+import { usageContract } from './store-usage.ts'
 import { schedulesContract } from './store-schedules.ts'
 import { sessionsContract } from './store-sessions.ts'
 
@@ -40,8 +43,11 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
     afterEach(() => home.remove())
 
     acceptContract(opened)
+    auditContract(opened)
     runsContract(opened)
     stepsContract(opened)
+    usageContract(opened)
+    approvalsContract(opened)
     outboxContract(opened)
     schedulesContract(opened)
     sessionsContract(opened)

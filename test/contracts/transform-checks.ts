@@ -8,9 +8,9 @@ import { resolveConfig } from '../../core/config/resolve.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type Trial, tryTransform } from '../../core/hooks/trial.ts'
 import { type Extensions, loadExtensions } from '../../core/loader/registry.ts'
-import type { TransformResult } from '../../core/plugin/plugin.ts'
 import { createSandbox } from '../../core/sandbox/sandbox.ts'
 import { TransformError } from '../../core/sandbox/transform-error.ts'
+import type { TransformResult } from '../../core/transform.ts'
 import { createTestContext } from './context.ts'
 
 /** One request. */

@@ -28,7 +28,7 @@ const lines = {
 
 const write = (change: Partial<typeof lines> = {}, file = join(temporaryFolder(), 'disks.ts')): string => {
   const { schema, skip, result } = { ...lines, ...change }
-  const text = `import { Type } from 'svc-gateway/plugin'
+  const text = `import { Type } from 'svc-gateway/transform'
     let calls = 0
     ${schema}
     export default ({ payload, headers, now }) => {

@@ -87,7 +87,14 @@ describe('GET /metrics', () => {
     model.otherwise({ text: 'Noted.' })
     const { url, post } = await startGateway({
       providers: model.providers,
-      agents: { defaults: { heartbeat: { every: 0 }, model: 'double/m' }, ops: {} },
+      agents: {
+        defaults: {
+          heartbeat: { every: 0 },
+          model: 'double/m',
+          models: [{ id: 'double/m', price: { input: 2, output: 10 } }],
+        },
+        ops: {},
+      },
     })
     for (let n = 0; n < 2; n++)
       await post('/hooks/agent', { message: 'hi', agentId: 'ops', ...quiet }, { prefer: 'wait=30' })
@@ -95,7 +102,10 @@ describe('GET /metrics', () => {
     const about = 'agent="ops",model="double/m"'
     expect(valueOf(text, `svc_gateway_run_failures_total{${about},type="model_failed"}`)).toBe(1)
     expect(valueOf(text, `svc_gateway_run_seconds_count{${about}}`)).toBe(2)
-    expect(valueOf(text, `svc_gateway_model_tokens_total{${about},type="output"}`)).toBeGreaterThan(0)
+    const ofHook = `${about},hook="agent"`
+    expect(valueOf(text, `svc_gateway_model_tokens_total{${ofHook},type="output"}`)).toBe(20)
+    expect(valueOf(text, `svc_gateway_model_cost_usd_total{${ofHook}}`)).toBeCloseTo((50 * 2 + 20 * 10) / 1e6, 9)
+    expect(text).not.toContain('svc_gateway_model_unpriced_calls_total{')
     expect(valueOf(text, 'svc_gateway_runs_ended_total{kind="hook",status="failed"}')).toBe(1)
   })
 

@@ -41,7 +41,7 @@ describe('GET /openapi.json', () => {
       all.map(({ name }) =>
         expect.objectContaining({
           summary: expect.stringMatching(/[.?]$/),
-          tags: [expect.stringMatching(/^(hooks|tools|mcp|control|socket|health|docs)$/)],
+          tags: [expect.stringMatching(/^(hooks|tools|mcp|control|socket|health|docs|page)$/)],
           security: expect.any(Array),
           responses: expect.objectContaining({ [name === 'GET /ws' ? 101 : 200]: expect.anything() }),
         }),
@@ -49,9 +49,19 @@ describe('GET /openapi.json', () => {
     )
   })
 
-  it('requires a credential for all routes except health, the page and the WebSocket', async () => {
+  it('requires a credential for all routes except health, the pages and the WebSocket', async () => {
     const open = (await operations()).filter(({ security }) => security.length === 0).map(({ name }) => name)
-    expect(open).toEqual(['GET /healthz', 'GET /readyz', 'GET /docs', 'GET /docs/{file}', 'GET /ws'])
+    expect(open).toEqual([
+      'GET /',
+      'GET /page/{file}',
+      'GET /page/panels/{file}',
+      'POST /page/sign-in',
+      'GET /healthz',
+      'GET /readyz',
+      'GET /docs',
+      'GET /docs/{file}',
+      'GET /ws',
+    ])
   })
 
   it('describes the bodies, headers and statuses of the hooks', async () => {

@@ -1,10 +1,10 @@
 // Tests that every status in the OpenAPI document occurs. The recorder of each test gateway checks that no other does.
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
-import { startModel } from '../doubles/model.ts'
+import { type ModelServer, startModel } from '../doubles/model.ts'
 import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 const operator = { authorization: `Bearer ${gatewayToken}` }
@@ -34,7 +34,7 @@ async function start(
       plugins: [...plugins, './moody.mjs', phone],
       channels: { ...channels, phone: { token: 'phone-token' } },
       agents: still,
-      tools: { timeoutSeconds: 0.2 },
+      tools: { timeoutSeconds: 1, byOrigin: { hook: { ask: ['moody'] } } },
       ...changes,
     },
     dir,
@@ -69,6 +69,7 @@ describe('the statuses of the document', () => {
     ).body.runId
     for (const id of [failed, failed, 'nobody']) await gateway.operate(`/api/runs/${id}/retry`, {})
     await askEverything(gateway)
+    for (const verb of ['approve', 'deny']) await answerTwice(gateway, model, verb)
     const upgraded = 'GET /ws 101'
     await new Promise((resolve) => {
       const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/ws`)
@@ -77,7 +78,15 @@ describe('the statuses of the document', () => {
         resolve(socket)
       })
     })
-    const answered = new Set([...gateway.answers, upgraded])
+    const gateways = [
+      await lockOut(),
+      await switchOff(),
+      await sendSamples(),
+      await useConfigFile(),
+      await answerLogin(),
+    ]
+    const others = gateways.flatMap(({ answers }) => Array.from(answers))
+    const answered = new Set([...gateway.answers, ...others, upgraded])
     expect((await promised(gateway)).filter((one) => !answered.has(one))).toEqual([])
   })
 
@@ -105,6 +114,77 @@ describe('the statuses of the document', () => {
   })
 })
 
+/** Lets a call wait for its approval, and answers it twice. */
+async function answerTwice(
+  { post, get, operate }: Awaited<ReturnType<typeof start>>,
+  model: ModelServer,
+  verb: string,
+) {
+  model.script({ tool: 'moody', args: { how: 'break' } }, { text: 'done' })
+  const { runId } = (await post('/hooks/agent', { message: 'hi', model: 'double/m', ...quiet })).body
+  const waiting = async () => (await get(`/api/approvals?runId=${runId}`)).body.items
+  await expect.poll(waiting).toHaveLength(1)
+  const [{ id }] = await waiting()
+  for (const one of [id, 'nothing']) await get(`/api/approvals/${one}`)
+  for (const one of [id, id, 'nothing']) await operate(`/api/approvals/${one}/${verb}`, {})
+  await expect.poll(async () => (await get(`/runs/${runId}`)).body.status).toBe('succeeded')
+}
+
+/** A code for the page is an attempt, too. */
+async function lockOut(): Promise<RunningGateway> {
+  const rateLimit = { maxAttempts: 1, exemptLoopback: false }
+  const gateway = await startGateway({ gateway: { auth: { token: gatewayToken, rateLimit } } })
+  for (const code of ['wrong', 'wrong']) await gateway.post('/page/sign-in', { code })
+  return gateway
+}
+
+async function switchOff(): Promise<RunningGateway> {
+  const gateway = await startGateway({ gateway: { page: false }, hooks: { enabled: false } })
+  await gateway.post('/api/page/link', {}, operator)
+  await gateway.post('/api/hooks/preview', { mapping: '{}', body: '{}' }, operator)
+  await gateway.post('/api/hooks/import-curl', { command: 'curl' }, operator)
+  await gateway.get('/api/presets/github/samples')
+  return gateway
+}
+
+/** A file that cannot be read, one that has changed, and one that is saved, which builds new routes. */
+async function useConfigFile(): Promise<RunningGateway> {
+  const gateway = await startGateway({ agents: still })
+  const { dir, get, post } = gateway
+  const { text, etag } = (await get('/api/config/file')).body
+  const save = (tag: string) => post('/api/config/file', { text }, { ...operator, 'if-match': tag })
+  await post('/api/config/check', { text }, operator)
+  await post('/api/config/edit', { text, edits: [{ path: ['log', 'level'], value: 'info' }] }, operator)
+  const [file, moved] = [join(dir, 'gateway.json5'), join(dir, 'moved.json5')]
+  renameSync(file, moved)
+  await get('/api/config/file')
+  await save(etag)
+  renameSync(moved, file)
+  for (const tag of ['"other"', etag]) await save(tag)
+  return gateway
+}
+
+/** Of a login that asks for a password. */
+async function answerLogin(): Promise<RunningGateway> {
+  const gateway = await start({ channels: { phone: { token: 'ask-in-a-browser' } } })
+  const { get, operate } = gateway
+  await operate('/api/channels/phone/login', {})
+  const question = async () => (await get('/api/channels/phone/login')).body.question?.id
+  await expect.poll(question).toBeDefined()
+  await operate('/api/channels/phone/login/answer', { questionId: await question(), answer: 'a password' })
+  return gateway
+}
+
+/** Of a preset that is enabled, of one that is not, and of none. */
+async function sendSamples(): Promise<RunningGateway> {
+  const gateway = await startGateway({ agents: still, hooks: { presets: ['grafana'], grafana: { deliver: false } } })
+  for (const preset of ['grafana', 'uptimerobot', 'nothing']) {
+    const { items } = (await gateway.get(`/api/presets/${preset}/samples`)).body
+    await gateway.post(`/api/presets/${preset}/samples/${items?.[0].name ?? 'nothing'}/send`, {}, operator)
+  }
+  return gateway
+}
+
 /** One request for every status that a route names. */
 async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnType<typeof start>>): Promise<void> {
   for (const path of [
@@ -112,21 +192,46 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     '/readyz',
     '/openapi.json',
     '/api/extensions',
+    '/api/me',
     '/api/config',
+    '/api/config/warnings',
+    '/api/clients',
+    '/api/config/schema',
     '/tools',
     '/api/requests',
     '/api/hooks',
     '/api/runs',
     '/api/schedules',
+    '/api/budgets',
+    '/api/usage',
+    '/api/usage?per=year',
+    '/api/audit',
     '/api/sessions',
     '/api/outbox',
     '/api/pairings',
     '/api/channels',
     '/api/channels/phone/login',
+    '/api/transforms',
+    '/api/panels',
   ])
     await get(path)
   for (const path of ['/docs', '/docs/page.js', '/docs/nothing', '/metrics'])
     await (await fetch(url + path, { headers: operator })).text()
+
+  const index = await fetch(`${url}/`)
+  const [file] = /page\/[\w.-]+\.js/.exec(await index.text()) ?? []
+  await fetch(`${url}/`, { headers: { 'if-none-match': index.headers.get('etag') ?? '' } })
+  for (const path of [file, 'page/nothing.js']) await (await fetch(`${url}/${path}`)).text()
+  const bridge = await fetch(`${url}/page/panels/panel.js`)
+  await fetch(bridge.url, { headers: { 'if-none-match': bridge.headers.get('etag') ?? '' } })
+  await fetch(`${url}/page/panels/nothing.js`)
+  const { path } = (await operate('/api/page/link', {})).body
+  await post('/page/sign-in', { code: path.replace('/#code=', '') })
+
+  await operate('/api/hooks/preview', { mapping: '{}', body: '{}' })
+  for (const hook of ['wake', 'nowhere'])
+    await operate(`/api/hooks/${hook}/send`, { body: { text: 'hi', mode: 'next-heartbeat' } })
+  await operate('/api/hooks/import-curl', { command: `curl -d '{}' x` })
 
   const key = { 'idempotency-key': 'k' }
   for (const text of ['one', 'two']) await post('/hooks/wake', { text, mode: 'next-heartbeat' }, key)
@@ -159,6 +264,7 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
 
   await expect.poll(async () => (await get('/api/outbox?status=failed')).body.items.length).toBe(1)
   for (const id of [`${runId}:0`, `${runId}:0`, 'nothing']) {
+    await get(`/api/outbox/${id}`)
     await operate(`/api/outbox/${id}/retry`, {})
     await chat.attempted(2)
   }
@@ -180,6 +286,7 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
 
   await operate('/api/channels/phone/logout', {})
   await operate('/api/channels/phone/login', {})
+  await operate('/api/channels/phone/login/answer', { questionId: 'none', answer: 'none' })
   await operate('/api/channels/phone/login/cancel', {})
   await operate('/api/channels/phone/login', {})
   const linked = async () => (await get('/api/channels/phone/login')).body.status

@@ -1,5 +1,6 @@
 // The time that formatting takes grows with the length of the text, whatever the text is.
 import { describe, expect, it } from 'vitest'
+import whatsapp from '../../channels/whatsapp/index.ts'
 import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
 
 const repeat =
@@ -65,7 +66,7 @@ const texts: Record<string, (length: number) => string> = {
   'marks of all kinds': repeat('*[`<!_~&\\'),
 }
 
-const formats = ['html', 'whatsapp', 'plain', 'markdown'] as const
+const formats = ['html', whatsapp.limits.format, 'plain', 'markdown'] as const
 const short = 12_000
 /** Below this, the time says nothing. */
 const noiseMs = 60

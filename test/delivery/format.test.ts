@@ -1,5 +1,6 @@
 // The Markdown of agents in the format of a channel: what each mark becomes, and that nothing of it can do harm.
 import { describe, expect, it } from 'vitest'
+import whatsappChannel from '../../channels/whatsapp/index.ts'
 import { splitIntoChunks as split } from '../../core/delivery/format/chunks.ts'
 import type { ChannelLimits } from '../../core/plugin/plugin.ts'
 import { createRandom, seed } from '../config/random.ts'
@@ -8,6 +9,8 @@ const splitIntoChunks = async (...args: Parameters<typeof split>): Promise<strin
   (await split(...args)).map(({ text }) => text)
 
 type Format = NonNullable<ChannelLimits['format']>
+
+const marks = whatsappChannel.limits.format as Format
 
 const render = async (markdown: string, format: Format) =>
   (await splitIntoChunks(markdown, { maxText: 100_000, format })).join('')
@@ -81,7 +84,7 @@ describe('the format of a channel', () => {
   it.each(samples)('renders %s', async (...[, markdown, html, whatsapp, plain]) => {
     expect(await render(markdown, 'markdown')).toBe(markdown)
     expect(await render(markdown, 'html')).toBe(html)
-    expect(await render(markdown, 'whatsapp')).toBe(whatsapp)
+    expect(await render(markdown, marks)).toBe(whatsapp)
     expect(await render(markdown, 'plain')).toBe(plain)
   })
 
@@ -110,7 +113,7 @@ describe('the format of a channel', () => {
     ['code', '`'.repeat(50_000)],
     ['one character of many code points', `a${'\u0301'.repeat(50_000)}`],
   ])('survives hostile %s', async (_name, markdown) => {
-    for (const format of ['html', 'whatsapp', 'plain', 'markdown'] as const) {
+    for (const format of ['html', marks, 'plain', 'markdown'] as const) {
       const chunks = await splitIntoChunks(markdown, { maxText: 4096, format })
       expect(chunks.length).toBeGreaterThan(0)
       expect(chunks.every((chunk) => chunk.length <= 4096)).toBe(true)
@@ -214,7 +217,7 @@ describe('chunks of a format', () => {
   it(`fit, are well-formed, and lose nothing (SEED=${seed})`, async () => {
     for (let round = 0; round < 600; round++) {
       const text = write()
-      const format = pick(['html', 'whatsapp', 'plain', 'markdown'] as const)
+      const format = pick(['html', marks, 'plain', 'markdown'] as const)
       const unit = pick(['utf16', 'codepoints', 'bytes'] as const)
       const maxText = 60 + Math.floor(random() * 200)
       const chunks = await splitIntoChunks(text, { maxText, unit, format })
@@ -233,7 +236,7 @@ describe('chunks of a format', () => {
   })
 
   it('hold a character of several code points whole', async () => {
-    const limits = { maxText: 8, format: 'whatsapp' } as const
+    const limits = { maxText: 8, format: marks }
     expect(await splitIntoChunks('**ab**👨‍👩‍👧', limits)).toEqual(['*ab*', '👨‍👩‍👧'])
   })
 

@@ -3,6 +3,7 @@ import {
   AuthError,
   type Channel,
   defineChannel,
+  type LoginQuestion,
   type LoginStep,
   type PlatformResponse,
   Type,
@@ -12,6 +13,8 @@ export interface LoginChannel {
   channel: Channel<never>
   /** Shows the next step to the person. Resolves when the gateway has taken it. */
   show(step: LoginStep): Promise<void>
+  /** Asks the person. Resolves with the answer. */
+  ask(question: LoginQuestion): Promise<string>
   /** The person confirms. */
   confirm(): void
   /** The platform refuses the login. */
@@ -20,21 +23,29 @@ export interface LoginChannel {
   handle: (body: string) => Promise<PlatformResponse>
 }
 
+interface Asked {
+  asks: LoginQuestion
+  resolve(answer: string): void
+  reject(error: unknown): void
+}
+
 /** The account is linked while the state has a key `linked`. */
 export function createLoginChannel(): LoginChannel {
-  const steps: ((value: LoginStep | Error | undefined) => void)[] = []
+  type Input = LoginStep | Asked | Error | undefined
+  const steps: ((value: Input) => void)[] = []
   const waiting: (() => void)[] = []
   const next = () =>
-    new Promise<LoginStep | Error | undefined>((resolve) => {
+    new Promise<Input>((resolve) => {
       steps.push(resolve)
       for (const wake of waiting.splice(0)) wake()
     })
-  const settle = async (value: LoginStep | Error | undefined): Promise<void> => {
+  const settle = async (value: Input): Promise<void> => {
     while (steps.length === 0) await new Promise<void>((resolve) => waiting.push(resolve))
     steps.shift()?.(value)
   }
   const double: LoginChannel = {
     show: (step) => settle(step),
+    ask: (question) => new Promise((resolve, reject) => void settle({ asks: question, resolve, reject })),
     confirm: () => void settle(undefined),
     refuse: (error) => void settle(error),
     handle: async () => ({ status: 200, body: 'ok' }),
@@ -52,12 +63,13 @@ export function createLoginChannel(): LoginChannel {
           handle: ({ body }) => double.handle(Buffer.from(body).toString()),
         }
       },
-      async *login(_config, { state }) {
+      async *login(_config, { ask, state }) {
         for (;;) {
           const step = await next()
           if (step instanceof Error) throw step
           if (step === undefined) break
-          yield step
+          if ('asks' in step) await ask(step.asks).then(step.resolve, step.reject)
+          else yield step
         }
         await state.set('linked', true)
       },

@@ -69,6 +69,78 @@ describe('a login', () => {
     expect(logins.status(target)).toMatchObject({ status: 'failed' })
   })
 
+  it('shows an address with a code, and hides the code', async () => {
+    const { double, logins, hidden, target } = start()
+    const first = logins.start(target)
+    const url = 'https://id.example/device?user_code=WDJB-MJHT-0123456789'
+    await double.show({ url, code: 'WDJB-MJHT' })
+    expect(await first).toEqual({ account: 'default', status: 'waiting', url, code: 'WDJB-MJHT' })
+    expect(hidden).toEqual(expect.arrayContaining(['WDJB-MJHT', 'WDJBMJHT', 'WDJB-MJHT-0123456789']))
+  })
+
+  it.each([
+    { url: 'javascript:alert(1)' },
+    { url: 'http://id.example/device' },
+    { url: '/device' },
+    { url: 'https://id.example', code: 7 },
+    { text: 'Hi.' },
+  ])('fails if the channel shows %j', async (step) => {
+    const { double, logins, target } = start()
+    const first = logins.start(target)
+    await double.show(step as never)
+    expect(await first).toMatchObject({ status: 'failed', reason: expect.stringContaining('login must yield') })
+  })
+
+  it('asks the person, hides the answer, and goes on with it', async () => {
+    const { double, logins, hidden, logged, becomes, target } = start()
+    const first = logins.start(target)
+    const password = double.ask({ question: 'Your password', secret: true })
+    const { question, ...view } = await first
+    expect([view, question]).toEqual([
+      { account: 'default', status: 'waiting' },
+      { id: expect.any(String), text: 'Your password', secret: true },
+    ])
+    const next = logins.answer(target, { questionId: question!.id, answer: 'open sesame' })
+    expect(await password).toBe('open sesame')
+    const code = double.ask({ question: 'Your code' })
+    const after = await next
+    expect(after).toMatchObject({ status: 'waiting', question: { text: 'Your code', secret: false } })
+    await expect(logins.answer(target, { questionId: question!.id, answer: 'twice' })).rejects.toThrow(
+      'The login does not ask this question any more; ask for its state.',
+    )
+    expect(logins.status(target)).toEqual(after)
+    const last = logins.answer(target, { questionId: after.question!.id, answer: '123456' })
+    expect(await code).toBe('123456')
+    double.confirm()
+    expect(await last).toMatchObject({ status: 'linked' })
+    await becomes('connected')
+    expect(hidden).toEqual(expect.arrayContaining(['open sesame', '123456']))
+    expect(JSON.stringify(logged)).not.toMatch(/open sesame|123456/)
+  })
+
+  it('that ends while it asks ends the question', async () => {
+    const { double, logins, target } = start()
+    const first = logins.start(target)
+    const answer = double.ask({ question: 'Your password' }).catch((error: Error) => error)
+    const { question } = await first
+    await logins.cancel(target)
+    expect(await answer).toBeInstanceOf(Error)
+    expect(logins.status(target)).toMatchObject({ status: 'failed' })
+    const late = logins.answer(target, { questionId: question!.id, answer: 'x' })
+    await expect(late).rejects.toThrow('does not ask this question any more')
+  })
+
+  it.each([[{}], [{ question: ' ' }], [{ question: 'Who?', secret: 'yes' }], [undefined]])(
+    'fails if the channel asks %j',
+    async (question) => {
+      const { double, logins, target } = start()
+      const first = logins.start(target)
+      await expect(double.ask(question as never)).rejects.toThrow('ask needs { question, secret? }')
+      double.confirm()
+      expect(await first).toMatchObject({ status: 'linked' })
+    },
+  )
+
   it('is joined by whoever starts it again', async () => {
     const { double, logins, target } = start()
     const both = Promise.all([logins.start(target), logins.start(target)])
@@ -146,7 +218,7 @@ describe('the tool of a login', () => {
     const loaded = await loadExtensions({ plugins: [], dir: '/nonexistent', log: createTestContext().log })
     loaded.close()
     const extensions = { ...loaded, channels: new Map([['my-pager', rig.double.channel]]) }
-    const { toolsets } = createLoginTools(extensions, rig).extensions
+    const { toolsets } = createLoginTools(extensions, { ...rig, audit: { done: async () => {} } }).extensions
     const offered: Tool<unknown>[] = []
     const context = { offer: (tools: readonly Tool<unknown>[]) => void offered.push(...tools) }
     await toolsets.get('channels')!.open!({}, context as never)

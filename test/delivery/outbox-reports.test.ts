@@ -38,6 +38,10 @@ describe('the log', () => {
     [{ outcome: 'failed', reason: 'bad mood', detail: 'x' }, 'reason: "bad mood"'],
     [{ outcome: 'unknown' }, 'detail: undefined'],
     [{ outcome: 'failed', reason: 'rate', detail: 'x', retryAfterMs: 'soon' }, 'retryAfterMs: "soon"'],
+    [
+      { outcome: 'failed', reason: 'rate', detail: 'x', resetAt: 1_760_000_000 },
+      'resetAt: "1760000000", not milliseconds',
+    ],
   ])('says what send must return instead of %o', async (answer, returned) => {
     const { chat, put, ended } = shared()
     chat.script({ answer })

@@ -161,6 +161,19 @@ describe('a delivery', () => {
     expect(nextAt).toBeLessThanOrEqual(Date.now() + 3_600_000)
   })
 
+  it('waits until the time that the platform names, or longer if it also asks to wait', async () => {
+    const { chat, put, deliveryOf } = shared()
+    const resetAt = Date.now() + 1_800_000
+    const limit = { outcome: 'failed', reason: 'rate', detail: 'slow down', resetAt }
+    chat.script({ answer: limit }, { answer: { ...limit, retryAfterMs: 3_600_000 } })
+    const ids = [await put({ to: 'until' }), await put({ to: 'until or longer' })]
+    for (const id of ids) await expect.poll(async () => (await deliveryOf(id)).reason).toBe('slow down')
+    const [until, longer] = await Promise.all(ids.map(async (id) => (await deliveryOf(id)).nextAt))
+    expect(until).toBeGreaterThanOrEqual(resetAt)
+    expect(until).toBeLessThan(resetAt + 60_000)
+    expect(longer).toBeGreaterThanOrEqual(resetAt + 60_000)
+  })
+
   it('is given up at last and stays as failed, with its reason', async () => {
     const { chat, put, ended } = shared()
     chat.script({
@@ -214,6 +227,21 @@ describe('a delivery whose response was lost', () => {
     chat.scriptReconcile('fail', 'hang', 'fail')
     expect(await ended(await put({ channel: 'chat-reconcile', to: 'later' }))).toMatchObject({ status: 'sent' })
     expect(textsTo('later', chat.attempts)).toHaveLength(1)
+  })
+
+  it('is looked up with its text, its route and the time of the first attempt that may have arrived', async () => {
+    const { chat, put, ended } = shared()
+    chat.script({ answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } }, 'drop')
+    chat.scriptReconcile('fail', 'fail')
+    const [before, from] = [Date.now(), chat.asked.length]
+    const message = { to: 'asked for', threadId: 't1', text: '*Hi.*', route: { url: 'https://chat.example' } }
+    const id = await put({ channel: 'chat-reconcile', ...message })
+    expect(await ended(id)).toMatchObject({ status: 'sent', attempt: 4, attemptedAt: expect.any(Number) })
+    const asked = chat.asked.slice(from)
+    const { firstAttemptAt } = asked[0]!
+    expect(firstAttemptAt).toBeGreaterThanOrEqual(before)
+    const question = { ...message, key: `${id}:0`, firstAttemptAt }
+    expect(asked).toMatchObject([question, question, question])
   })
 
   it('is looked up twice if it may still be in flight', async () => {
@@ -313,6 +341,62 @@ describe('the order of deliveries', () => {
     chat.script(busy, busy)
     await ended(await put({ text: 'quick', to: 'bob' }))
     expect(textsTo('bob', chat.held)).toEqual(['quick'])
+  })
+})
+
+describe('a delivery with choices', () => {
+  const choices = [
+    { label: 'Yes', text: 'yes' },
+    { label: 'No', text: 'no' },
+  ]
+  const choicesTo = (name: string, chat: Chat) =>
+    chat.held.filter(({ to }) => to === name).map((message) => message.choices)
+
+  it('shows them below its last chunk, if the channel can show so many', async () => {
+    const { chat, put, ended } = shared()
+    await ended(await put({ to: 'asked', text: `${'x'.repeat(70)}\n\n${'y'.repeat(70)}`, choices }))
+    await ended(await put({ to: 'many', choices: [...choices, ...choices] }))
+    await ended(await put({ channel: 'chat-none', to: 'plain', choices }))
+    expect(choicesTo('asked', chat)).toEqual([undefined, choices])
+    expect([choicesTo('many', chat), choicesTo('plain', chat)]).toEqual([[undefined], [undefined]])
+  })
+
+  it('loses them when the delivery is sent that says so', async () => {
+    const { chat, put, ended } = shared()
+    const asked = await put({ to: 'ends', threadId: 't', route: { r: 1 }, text: 'First. '.repeat(20), choices })
+    await ended(asked)
+    await ended(await put({ to: 'ends', text: 'Too late.', endsChoicesOf: asked }))
+    const [first, last] = chat.held.filter(({ to }) => to === 'ends')
+    expect(first!.text).not.toBe(last!.text)
+    const question = chat.held.findLast((message) => message.to === 'ends' && message.choices)!
+    await expect.poll(() => chat.cleared.filter(({ to }) => to === 'ends')).toHaveLength(1)
+    const { text } = question
+    expect(chat.cleared.find(({ to }) => to === 'ends')).toMatchObject({
+      id: `id of ${asked}:1`,
+      to: 'ends',
+      threadId: 't',
+      route: { r: 1 },
+      text,
+    })
+  })
+
+  it.each(['fails', 'hangs'])('holds up nothing if that %s', async (to) => {
+    const { chat, put, ended, logged } = shared()
+    const asked = await put({ to, choices })
+    await ended(asked)
+    expect(await ended(await put({ to, text: 'Too late.', endsChoicesOf: asked }))).toMatchObject({ status: 'sent' })
+    expect(await ended(await put({ to, text: 'Next.' }))).toMatchObject({ status: 'sent' })
+    await expect.poll(() => logged.join('\n')).toContain('the choices of a message could not be removed')
+    expect(chat.cleared.filter((message) => message.to === to)).toHaveLength(1)
+  })
+
+  it('asks nothing of the channel for a message that has none, or is gone', async () => {
+    const { chat, put, ended } = shared()
+    const bare = await put({ to: 'bare' })
+    await ended(bare)
+    for (const endsChoicesOf of [bare, 'unknown']) await ended(await put({ to: 'bare', endsChoicesOf }))
+    await ended(await put({ to: 'bare' }))
+    expect(chat.cleared.filter(({ to }) => to === 'bare')).toEqual([])
   })
 })
 

@@ -188,6 +188,31 @@ describe('the state of a channel', () => {
     )
   })
 
+  it('is linked with an address and answers, which only the operator gives', async () => {
+    const gateway = { auth: { token: gatewayToken }, tools: { allow: ['phone_login'] } }
+    const { post, get, becomes } = await start({ gateway }, { token: 'ask-in-a-browser' })
+    const url = 'https://phone.example/device?user_code=code-one-secret'
+    const started = await post('/api/channels/phone/login', {}, operator)
+    expect(started.body).toMatchObject({ status: 'waiting', url, code: 'code-one-secret' })
+    const question = async () => (await get('/api/channels/phone/login')).body.question
+    await expect.poll(question).toMatchObject({ text: 'Password of the phone', secret: true })
+    const answer = async (text: string) =>
+      await post('/api/channels/phone/login/answer', { questionId: (await question()).id, answer: text }, operator)
+    expect((await answer('hunter2-secret')).body).toMatchObject({ question: { text: 'Code from the app' } })
+    expect((await answer('0000')).body).toMatchObject({ status: 'waiting', question: { text: 'Code from the app' } })
+    expect((await answer('')).body.error.message).toContain('answer')
+    const call = { tool: 'phone_login', args: { action: 'status' } }
+    const { result } = (await post('/tools/invoke', call, operator)).body
+    expect(result).toMatchObject({ status: 'waiting', question: { text: 'Code from the app', secret: false } })
+    const late = { questionId: 'another', answer: '4711' }
+    expect((await post('/api/channels/phone/login/answer', late, operator)).body.error).toMatchObject({
+      type: 'invalid_request',
+      message: 'The login does not ask this question any more; ask for its state.',
+    })
+    expect((await answer('4711')).body).toMatchObject({ status: 'linked' })
+    await becomes('connected')
+  })
+
   it('can be changed by its login tool, over HTTP only if that is allowed by name', async () => {
     const call = { tool: 'phone_login', args: { action: 'start' } }
     expect((await unlinked().post('/tools/invoke', call, operator)).body.error.type).toBe('tool_not_available')

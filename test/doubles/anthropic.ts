@@ -10,7 +10,25 @@ import {
   type WireRequest,
 } from './wire.ts'
 
-export const startAnthropic = (): Promise<Wire> => startWire({ path: /^\/v1\/messages$/, stream: messagesStream })
+export const startAnthropic = (): Promise<Wire> =>
+  startWire({ path: /^\/v1\/messages$/, stream: messagesStream, whole: wholeMessage })
+
+function wholeMessage(answer: Answer, { body }: WireRequest) {
+  const isCall = 'tool' in answer
+  const content = isCall
+    ? { type: 'tool_use', id: 'toolu_1', name: answer.tool, input: JSON.parse(argumentsOf(answer)) as unknown }
+    : { type: 'text', text: textOf(answer) }
+  return {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: body['model'],
+    content: [content],
+    stop_reason: isCall ? 'tool_use' : 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 50, output_tokens: 20 },
+  }
+}
 
 interface Event {
   type: string

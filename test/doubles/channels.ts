@@ -5,7 +5,7 @@ import { openStore } from '../store/open-store.ts'
 import { channelId, directId, openDiscord, threadId } from './discord.ts'
 import { openImessage } from './imessage.ts'
 import { ids as mattermostIds, startMattermost } from './mattermost.ts'
-import { deliver, openTeams } from './msteams.ts'
+import { actionsOf, deliver, openTeams } from './msteams.ts'
 import { openSignal } from './signal.ts'
 import { startSlack } from './slack.ts'
 import { openTelegram } from './telegram.ts'
@@ -22,6 +22,8 @@ export interface ChannelDouble {
   recipients: string[]
   /** Every text that the platform accepted. */
   texts(): Promise<string[]>
+  /** What the buttons of the latest message that has some say and submit, if the platform has buttons. */
+  buttons?(): Promise<[label: string, text: string][]>
   /** Resolves when the platform has accepted this many messages. */
   accepted(count: number): Promise<unknown>
   /** Somebody writes a message. A platform that sends requests repeats each until it is answered with 200. */
@@ -43,25 +45,27 @@ const phoneNumbers = recipientsOf((index) => `+1555222${1000 + index}`)
 
 export const channelDoubles: Readonly<Record<string, () => Promise<ChannelDouble>>> = {
   async telegram() {
-    const { config: settings, called, messages, push, close } = await openTelegram()
+    const { config: settings, called, messages, push, sent, close } = await openTelegram()
     return {
       name: 'telegram',
       settings,
       recipients: recipientsOf((index) => String(1000 + index)),
       texts: async () => textsOf(await messages()),
+      buttons: async () => latest(sent).map(({ text, callback_data: data }) => [text, data]),
       accepted: (count) => called('sendMessage', count),
       say: async (text) => push({ text }),
       close,
     }
   },
   async discord() {
-    const { config: settings, holds, messages, say, close } = await openDiscord()
+    const { config: settings, holds, messages, say, sent, close } = await openDiscord()
     const recipients = [directId, channelId, threadId]
     return {
       name: 'discord',
       settings,
       recipients,
       texts: async () => textsOf(await messages()),
+      buttons: async () => latest(sent).map(({ label, custom_id: id }) => [label, id]),
       accepted: holds,
       say: (text) => say(text),
       close,
@@ -74,6 +78,7 @@ export const channelDoubles: Readonly<Record<string, () => Promise<ChannelDouble
       settings,
       recipients: recipientsOf((index) => `C0ROOM${index}`),
       texts: async () => textsOf(posts),
+      buttons: async () => latest(posts).map(({ text, value }) => [text.text, value]),
       accepted: (count) => until(() => posts.length >= count),
       say: (text) => say(text),
       close,
@@ -123,7 +128,12 @@ export const channelDoubles: Readonly<Record<string, () => Promise<ChannelDouble
       name: 'msteams',
       settings,
       recipients: recipientsOf((index) => `a:conversation${index}`),
-      texts: async () => posted.map(({ text = '' }) => text),
+      texts: async () => posted.flatMap(({ text }) => text ?? []),
+      buttons: async () =>
+        latest(posted.map((activity) => ({ buttons: actionsOf(activity) }))).map(({ title, data }) => [
+          title,
+          (data as { choice: string }).choice,
+        ]),
       accepted: (count) => until(() => posted.length >= count),
       async say(text, request) {
         const message = activity({ text })
@@ -163,6 +173,9 @@ export const channelDoubles: Readonly<Record<string, () => Promise<ChannelDouble
     }
   },
 }
+
+const latest = <Button>(messages: readonly { buttons?: readonly Button[] }[]): readonly Button[] =>
+  messages.findLast(({ buttons = [] }) => buttons.length > 0)?.buttons ?? []
 
 const textsOf = (messages: readonly { text: string }[]): string[] => messages.map(({ text }) => text)
 

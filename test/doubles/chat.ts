@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import type { InboundMessage, Json, OutboundMessage } from '../../core/plugin/plugin.ts'
+import type { InboundMessage, Json, OutboundMessage, SentMessage, UncertainMessage } from '../../core/plugin/plugin.ts'
 import type { Document } from '../helpers.ts'
 import { closeAtEnd } from '../share.ts'
 
@@ -49,8 +49,12 @@ export interface Chat {
   script(...answers: SendScript[]): void
   /** The results of the next reconcile calls. `fail` makes the plugin reject. */
   scriptReconcile(...answers: ('unknown' | 'fail' | 'hang')[]): void
+  /** Every message that was asked for with reconcile, in order. */
+  asked: UncertainMessage[]
   /** Makes this many attempts to connect fail. */
   refuse(connections: number): void
+  /** The messages whose choices were removed, in order. */
+  cleared: SentMessage[]
   /** Each time that typing was shown (`on`) or ended, with the time in milliseconds. */
   typing: (TypingCall & { at: number })[]
   /** Resolves after this many of them, for this recipient if one is given. */
@@ -106,6 +110,7 @@ function createService() {
   const changes = new EventTarget()
   const [held, attempts, connected]: [Attempt[], Attempt[], Chat['connected']] = [[], [], []]
   const [sends, reconciles]: [SendScript[], string[]] = [[], []]
+  const asked: UncertainMessage[] = []
   const inboxes = new Map<Name, SaidMessage[]>()
   const readers = new Map<Name, { accountId: string; answer: (message: unknown) => void }>()
   /** The accounts that have connected and not closed. */
@@ -115,6 +120,7 @@ function createService() {
   let refusals = 0
   let closes = true
   const typing: Chat['typing'] = []
+  const cleared: SentMessage[] = []
   let typingFails = false
   let said = 0
 
@@ -125,7 +131,8 @@ function createService() {
     if (request.url === '/connect') connect(call, { answer, fail })
     else if (request.url === '/send')
       send(call as unknown as Attempt, { answer, fail, tear: () => request.socket.destroy() })
-    else if (request.url === '/reconcile') reconcile(call, { answer, fail })
+    else if (request.url === '/reconcile') reconcile(call as unknown as UncertainMessage, { answer, fail })
+    else if (request.url === '/remove-choices') removeChoices(call as unknown as SentMessage, { answer, fail })
     else if (request.url === '/typing') showTyping(call as unknown as TypingCall, { answer, fail })
     else if (request.url === '/next') {
       next(call, answer)
@@ -156,13 +163,23 @@ function createService() {
     else if (script !== 'hang') tear()
   }
 
-  function reconcile({ key }: Call, { answer, fail }: Reply): void {
+  function reconcile(message: UncertainMessage, { answer, fail }: Reply): void {
+    const { key } = message
+    asked.push(message)
     const script = reconciles.shift()
     const known = held.some((message) => message.key === key) ? 'sent' : 'absent'
     reconciled += 1
     changes.dispatchEvent(new Event('change'))
     if (script === 'fail') fail()
     else if (script !== 'hang') answer(script ?? known)
+  }
+
+  /** The names of recipients say what happens. */
+  function removeChoices(message: SentMessage, { answer, fail }: Reply): void {
+    cleared.push(message)
+    changes.dispatchEvent(new Event('change'))
+    if (message.to === 'fails') fail()
+    else if (message.to !== 'hangs') answer({})
   }
 
   function showTyping({ to, on, route }: TypingCall, { answer, fail }: Reply): void {
@@ -217,6 +234,7 @@ function createService() {
     held,
     attempts,
     connected,
+    asked,
     attempted: (count) => reach(attempts, count),
     holds: (count, to) => reach(held, count, to),
     script: (...answers) => void sends.push(...answers),
@@ -224,6 +242,7 @@ function createService() {
     refuse: (connections) => {
       refusals = connections
     },
+    cleared,
     typing,
     typed: (count, to) => reach(typing, count, to),
     failTyping: () => {

@@ -17,6 +17,8 @@ export const threadId = '100000000000000003'
 type SendFault =
   /** Refused with this status, and a body as Discord has it. */
   | { status: number; code?: number; headers?: Record<string, string>; body?: unknown }
+  /** Accepted, and answered with this status nevertheless. */
+  | { statusAfter: number }
   /** Accepted, but the connection closes before the response. */
   | 'drop-after'
   /** The connection closes before the message is accepted. */
@@ -30,7 +32,16 @@ export interface SentMessage {
   nonce: string
   /** Whether Discord may show previews of links. */
   hasPreviews: boolean
-  files: { name: string; type: string; text: string }[]
+  files: { name: string; type: string; text: string; content: Uint8Array }[]
+  id: string
+  buttons: Button[]
+}
+
+interface Button {
+  type: number
+  style: number
+  label: string
+  custom_id: string
 }
 
 type Fields = Record<string, unknown>
@@ -47,6 +58,9 @@ export interface Discord extends Platform<{ token: string; apiRoot: string }> {
   say(text: string, fields?: Fields): Promise<void>
   sayInGroup(text: string, options: { mentioned: boolean }): Promise<void>
   echo(text: string): Promise<void>
+  press(label: string, fields?: Fields): Promise<void>
+  /** The interactions that were confirmed, with the type of the answer. */
+  confirmed: { id: string; type: number }[]
   disconnect(): Promise<void>
   failNext(...faults: SendFault[]): void
   /** The next requests of this kind are answered with a status. */
@@ -58,6 +72,8 @@ export interface Discord extends Platform<{ token: string; apiRoot: string }> {
   /** Serves a file, and returns the attachment to put into a message. */
   serve(file: { filename: string; content_type?: string; data: FileContent; size: number }): Fields
   sayWithFile(text: string, file: SaidFile): Promise<void>
+  /** Resolves when the condition holds, which is checked after each request. */
+  until(done: () => boolean): Promise<void>
   /** Resolves when this many messages were accepted. */
   holds(count: number): Promise<SentMessage[]>
 }
@@ -93,12 +109,45 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
     sent: state.sent,
     user: state.user,
     requests: state.requests,
+    confirmed: state.confirmed,
     gateway,
-    messages: async () => state.sent,
+    messages: async () =>
+      state.sent.map(({ to, text, files: [file], buttons }) => ({
+        ...(to === threadId ? { to: channelId, threadId } : { to }),
+        text,
+        file,
+        choices: buttons.map(({ label }) => label),
+      })),
     say: async (text, fields = {}) => post({ content: text, ...fields }),
     sayInGroup: async (text, { mentioned }) => {
       const mention = { content: `<@${bot}> ${text}`, mentions: [{ id: bot }] }
       post({ content: text, channel_id: channelId, guild_id: '1', ...(mentioned && mention) })
+    },
+    sayInThread: async (text) => post({ content: text, channel_id: threadId, guild_id: '1' }),
+    edit: async (text) => {
+      const last = state.history.get(directId)?.at(-1)
+      Object.assign(last ?? {}, { content: text, edited_timestamp: new Date().toISOString() })
+      gateway.dispatch('MESSAGE_UPDATE', last)
+    },
+    press: async (label, fields = {}) => {
+      const found = state.asked.findLast(({ buttons }) => buttons.some((button) => button.label === label))
+      const button = found?.buttons.find((one) => one.label === label)
+      if (!found || !button) throw new Error(`There is no button that says "${label}".`)
+      const user = { id: annId, username: 'ann', global_name: 'Ann' }
+      const sender = found.to === directId ? { user } : { member: { nick: null, user }, guild_id: '1' }
+      const id = nextId(state)
+      gateway.dispatch('INTERACTION_CREATE', {
+        id,
+        application_id: bot,
+        type: 3,
+        version: 1,
+        token: `aW50ZXJhY3Rpb246${id}`,
+        channel_id: found.to,
+        message: { id: found.id, channel_id: found.to },
+        data: { component_type: 2, custom_id: button.custom_id },
+        ...sender,
+        ...fields,
+      })
     },
     echo: async (text) => post({ content: text, author: { id: bot, username: 'bot', bot: true } }),
     disconnect: () => gateway.disconnect(4000),
@@ -108,10 +157,14 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
       while (!state.requests.includes(`POST /channels/${channel}/typing`)) await once(state.changes, 'change')
     },
     loseNextAnswer: () => void state.faults.push('drop-after'),
+    answerNext: (status) => void state.faults.push(status < 500 ? { status } : { statusAfter: status }),
     limitNext: (ms) => void state.faults.push(rateLimit(ms)),
     serve,
     sayWithFile: async (text, { name, type, size, content }) =>
       post({ content: text, attachments: [serve({ filename: name, content_type: type, data: content, size })] }),
+    until: async (done) => {
+      while (!done()) await once(state.changes, 'change')
+    },
     holds: async (count) => {
       while (state.sent.length < count) await once(state.changes, 'change')
       return state.sent
@@ -132,6 +185,9 @@ function createState(token: string, bot: string) {
     user: { id: bot, username: 'bot', bot: true } as Fields,
     gatewayUrl: '',
     sent: [] as SentMessage[],
+    /** The messages that were sent with buttons. */
+    asked: [] as { id: string; to: string; buttons: Button[] }[],
+    confirmed: [] as { id: string; type: number }[],
     requests: [] as string[],
     unexpected: [] as string[],
     faults: [] as SendFault[],
@@ -194,6 +250,8 @@ async function answer(state: State, { request, response }: Exchange): Promise<vo
   const name = `${request.method} ${path}`
   state.requests.push(name)
   state.changes.dispatchEvent(new Event('change'))
+  const confirmation = /^POST \/interactions\/(\d+)\/[\w-]+\/callback$/.exec(name)
+  if (confirmation) return confirm(state, { response, id: confirmation[1] ?? '', body })
   if (request.headers.authorization !== `Bot ${state.token}`)
     return reply(response, 401, { message: '401: Unauthorized', code: 0 })
   const failing = state.failing.get(name)?.shift()
@@ -222,6 +280,7 @@ const routes: readonly (readonly [RegExp, (call: Call) => unknown])[] = [
   [/^GET \/channels\/(\d+)$/, ({ state, response, id }) => replyKnown(response, state.channels.get(id))],
   [/^GET \/channels\/(\d+)\/messages$/, readMessages],
   [/^POST \/channels\/(\d+)\/messages$/, acceptMessage],
+  [/^PATCH \/channels\/(\d+)\/messages\/\d+$/, changeMessage],
   // Without a body and without its type, as Discord answers.
   [/^POST \/channels\/(\d+)\/typing$/, ({ response }) => response.writeHead(204).end()],
 ]
@@ -259,13 +318,14 @@ async function acceptMessage({ state, request, response, body, id }: Call): Prom
   const { payload, files } = await readForm(request, body)
   const fault = state.faults.shift()
   if (fault === 'drop-before') return void request.socket.destroy()
-  if (typeof fault === 'object') {
+  if (typeof fault === 'object' && 'status' in fault) {
     setHeaders(response, fault.headers)
     return reply(response, fault.status, fault.body ?? { message: 'no', code: fault.code ?? 0 })
   }
   if (!state.channels.has(id)) return replyKnown(response, undefined)
   const { content = '', nonce, enforce_nonce: enforced, allowed_mentions: mentions } = payload
-  if (content.length > 2000 || (content === '' && files.length === 0) || (nonce?.length ?? 0) > 25)
+  const buttons = buttonsIn(payload)
+  if (content.length > 2000 || (content === '' && files.length === 0) || (nonce?.length ?? 0) > 25 || !buttons)
     return reply(response, 400, { message: 'Invalid Form Body', code: 50_035 })
   if (nonce === undefined || !enforced) state.unexpected.push('a message that could be duplicated: it has no nonce')
   if (mentions?.parse.length !== 0) state.unexpected.push('a message that can notify everyone')
@@ -275,9 +335,12 @@ async function acceptMessage({ state, request, response, body, id }: Call): Prom
   if (!known) {
     state.nonces.set(String(nonce), message)
     const hasPreviews = ((payload.flags ?? 0) & (1 << 2)) === 0
-    state.sent.push({ to: id, text: content, nonce: String(nonce), hasPreviews, files })
+    const messageId = String(message['id'])
+    state.sent.push({ to: id, text: content, nonce: String(nonce), hasPreviews, files, id: messageId, buttons })
+    if (buttons.length > 0) state.asked.push({ id: messageId, to: id, buttons })
     state.changes.dispatchEvent(new Event('change'))
   }
+  if (typeof fault === 'object') return reply(response, fault.statusAfter, { message: 'no', code: 0 })
   if (fault === 'drop-after') return void request.socket.destroy()
   if (fault === 'hang') return
   setHeaders(response, rateLimitHeaders({ remaining: 4, resetAfterMs: 1000 }))
@@ -287,7 +350,35 @@ async function acceptMessage({ state, request, response, body, id }: Call): Prom
 const setHeaders = (response: ServerResponse, headers: Record<string, string> = {}) =>
   Object.entries(headers).forEach(([name, value]) => response.setHeader(name, value))
 
+/** Undefined if Discord would refuse them. */
+function buttonsIn({ components = [] }: Payload): Button[] | undefined {
+  const buttons = components.flatMap((row) => row.components)
+  const isValid = ({ type, style, label, custom_id: id }: Button) =>
+    type === 2 && style >= 1 && style <= 4 && label.length <= 80 && id !== '' && id.length <= 100
+  const fits = components.every((row) => row.type === 1 && row.components.length <= 5)
+  const names = new Set(buttons.map(({ custom_id: id }) => id))
+  return fits && names.size === buttons.length && buttons.every(isValid) ? buttons : undefined
+}
+
+function changeMessage({ state, response, url, body }: Call): void {
+  const message = state.sent.find(({ id }) => url.pathname.endsWith(`/${id}`))
+  const { content, ...change } = JSON.parse(body.toString()) as Payload
+  if (!message || content !== undefined) return reply(response, 404, { message: 'Unknown Message', code: 10_008 })
+  message.buttons = buttonsIn(change) ?? message.buttons
+  reply(response, 200, { id: message.id })
+}
+
+function confirm(state: State, { response, id, body }: { response: ServerResponse; id: string; body: Buffer }): void {
+  const { type } = JSON.parse(body.toString()) as { type: number }
+  const isKnown = state.confirmed.some((one) => one.id === id)
+  if (isKnown) return reply(response, 400, { message: 'Interaction has already been acknowledged.', code: 40_060 })
+  state.confirmed.push({ id, type })
+  state.changes.dispatchEvent(new Event('change'))
+  response.writeHead(204).end()
+}
+
 interface Payload {
+  components?: { type: number; components: Button[] }[]
   content?: string
   nonce?: string
   enforce_nonce?: boolean
@@ -305,7 +396,12 @@ async function readForm(request: IncomingMessage, body: Buffer) {
   return {
     payload,
     files: await Promise.all(
-      files.map(async (file) => ({ name: file.name, type: file.type, text: await file.text() })),
+      files.map(async (file) => ({
+        name: file.name,
+        type: file.type,
+        text: await file.text(),
+        content: new Uint8Array(await file.arrayBuffer()),
+      })),
     ),
   }
 }

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import type { Platform } from '../contracts.ts'
@@ -44,7 +44,7 @@ export interface ImessageDouble extends Platform<Config> {
   /** The folder in which Messages keeps files. */
   attachments: string
   /** Everything that was sent, with the contents of files. */
-  sent: (Fields & { method: string; content?: string })[]
+  sent: (Fields & { method: string; content?: string; bytes?: Uint8Array })[]
   /** Resolves when this many messages have been sent. */
   sends(count: number): Promise<ImessageDouble['sent']>
   /** The parameters of every call of a method. */
@@ -178,7 +178,8 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
 
   function send(method: string, params: Fields, guid: string): object {
     const { file } = params
-    sent.push({ method, ...params, ...(typeof file === 'string' && { content: readFileSync(file, 'utf8') }) })
+    const bytes = typeof file === 'string' ? readFileSync(file) : undefined
+    sent.push({ method, ...params, ...(bytes && { content: bytes.toString(), bytes }) })
     const chat = params['chat_guid'] ?? `iMessage;-;${String(params['to'])}`
     add({ guid, chat_guid: chat, is_from_me: true, destination_caller_id: own, text: params['text'] ?? '' })
     return { ok: true, guid }
@@ -235,7 +236,11 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
     },
     calls: (method) => calls.filter((call) => call.method === method).map(({ params }) => params),
     messages: async () =>
-      sent.map((message) => ({ to: String(message['to'] ?? message['chat_guid']), text: String(message['text']) })),
+      sent.map(({ to, chat_guid: chat, text, file, bytes }) => ({
+        to: String(to ?? chat),
+        text: typeof text === 'string' ? text : '',
+        file: bytes && { name: basename(String(file)), content: bytes },
+      })),
     failNext: (method, fault) => void faults.set(method, [...(faults.get(method) ?? []), fault]),
     setBridge: (isReady) => void (hasBridge = isReady),
     add,

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import type { Platform } from '../contracts.ts'
+import type { AcceptedMessage, Platform } from '../contracts.ts'
+import type { MessageChoice } from '../../core/plugin/plugin.ts'
 import { type FileContent, sendContent } from './file-content.ts'
 
 export interface MailboxConfig {
@@ -18,18 +19,33 @@ export interface Entry {
   text: string
   group?: boolean
   mentioned?: boolean
+  thread?: string
+  /** The choice that was picked, and the message below which it is. */
+  picked?: MessageChoice & { message: string }
+  /** The number of the entry whose text this one replaces. */
+  edits?: number
   files?: { name: string; type: string; size: number; path: string }[]
+}
+
+/** What is posted. The bytes of a file are in base64. */
+export interface Posted {
+  to: string
+  text: string
+  thread?: string
+  file?: { name: string; data: string }
+  choices?: MessageChoice[]
 }
 
 const token = 'mailbox-token-0123456789'
 
 export async function openMailbox(): Promise<Platform<MailboxConfig>> {
   const feed: Entry[] = []
-  const sent: { to: string; text: string }[] = []
+  const sent: AcceptedMessage[] = []
+  let asked: { choices: MessageChoice[]; message: string } | undefined
   const polls: ServerResponse[] = []
   const files = new Map<string, FileContent>()
   const changes = new EventTarget()
-  let next: 'lose' | number | undefined
+  let next: 'lose' | { waitMs: number } | { status: number } | undefined
 
   const add = (entry: Omit<Entry, 'number'>) => {
     feed.push({ number: feed.length + 1, ...entry })
@@ -38,7 +54,8 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.headers.authorization !== `Bearer ${token}`) return void response.writeHead(401).end()
-    if (request.method === 'POST') return accept((await json(request)) as (typeof sent)[number], response)
+    if (request.method === 'DELETE') return removeChoices(request, response)
+    if (request.method === 'POST') return accept((await json(request)) as Posted, response)
     if (request.url === '/account') return void response.end()
     const content = files.get(request.url ?? '')
     if (content) return sendContent(response, content)
@@ -52,14 +69,26 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     response.end(JSON.stringify(feed.slice(after)))
   }
 
-  function accept(message: (typeof sent)[number], response: ServerResponse): void {
+  function removeChoices({ url = '' }: IncomingMessage, response: ServerResponse): void {
+    const message = sent[Number(/^\/messages\/(\d+)\/choices$/.exec(url)?.[1])]
+    if (message) delete message.choices
+    response.writeHead(message ? 200 : 404).end()
+  }
+
+  function accept({ to, text, thread, file, choices }: Posted, response: ServerResponse): void {
     const fault = next
     next = undefined
-    if (typeof fault === 'number') return void response.writeHead(429, { 'retry-after': String(fault / 1000) }).end()
-    sent.push(message)
-    add({ from: 'me', text: message.text })
+    const status = typeof fault === 'object' && 'status' in fault ? fault.status : 200
+    if (typeof fault === 'object' && 'waitMs' in fault)
+      return void response.writeHead(429, { 'retry-after': String(fault.waitMs / 1000) }).end()
+    if (status === 400) return void response.writeHead(status).end()
+    const content = file && { name: file.name, content: Buffer.from(file.data, 'base64') }
+    const message = String(sent.length)
+    sent.push({ to, text, threadId: thread, file: content, choices: choices?.map(({ label }) => label) })
+    if (choices) asked = { choices, message }
+    add({ from: 'me', text })
     if (fault === 'lose') response.destroy()
-    else response.end()
+    else response.writeHead(status).end(message)
   }
 
   const server = createServer((request, response) => void serve(request, response))
@@ -72,11 +101,18 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     to: 'ann',
     messages: async () => sent,
     say: async (text) => add({ from: 'ann', text }),
+    edit: async (text) => add({ from: 'ann', text, edits: feed.length }),
+    sayInThread: async (text) => add({ from: 'ann', text, thread: 't1' }),
     sayInGroup: async (text, { mentioned }) => add({ from: 'ann', text, group: true, mentioned }),
     async sayWithFile(text, { content, ...file }) {
       const path = `/files/${files.size}`
       files.set(path, content)
       add({ from: 'ann', text, files: [{ ...file, path }] })
+    },
+    async press(label) {
+      const choice = asked?.choices.find((one) => one.label === label)
+      if (!asked || !choice) throw new Error(`Nothing can be picked that says "${label}".`)
+      add({ from: 'ann', text: '', picked: { ...choice, message: asked.message } })
     },
     echo: async (text) => add({ from: 'me', text }),
     async disconnect() {
@@ -84,7 +120,8 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
       for (const poll of polls) poll.destroy()
     },
     loseNextAnswer: () => void (next = 'lose'),
-    limitNext: (ms) => void (next = ms),
+    limitNext: (waitMs) => void (next = { waitMs }),
+    answerNext: (status) => void (next = { status }),
     async close() {
       server.close()
       server.closeAllConnections()

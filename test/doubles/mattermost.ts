@@ -50,6 +50,8 @@ type Fault =
   /** Not done, and the connection closes. */
   | 'drop'
   | { status: number; headers?: Record<string, string>; body?: string }
+  /** Done, and answered with this status nevertheless. */
+  | { statusAfter: number }
 
 interface Call {
   path: string[]
@@ -91,19 +93,21 @@ export async function startMattermost() {
     const body = Buffer.concat(await request.toArray())
     calls.push(name)
     const fault = faults.get(name)?.shift()
-    if (fault && fault !== 'lose') return fail(fault, response)
+    const isDone = fault === 'lose' || (typeof fault === 'object' && 'statusAfter' in fault)
+    if (fault && !isDone) return fail(fault, response)
     const answer =
       request.headers.authorization === `Bearer ${token}`
         ? await routes[name]?.({ path, query: url.searchParams, body, type: request.headers['content-type'] ?? '' })
         : refuse(401, 'api.context.session_expired.app_error')
     if (!answer) unexpected.push(`${request.method} ${request.url}`)
     changed()
-    if (fault === 'lose') request.socket.destroy()
+    if (fault) fail(fault, response)
     else write(response, answer ?? refuse(404, 'api.context.404.app_error'))
   }
 
-  function fail(fault: Exclude<Fault, 'lose'>, response: ServerResponse): void {
-    if (fault === 'drop') response.socket?.destroy()
+  function fail(fault: Fault, response: ServerResponse): void {
+    if (typeof fault === 'string') response.socket?.destroy()
+    else if ('statusAfter' in fault) write(response, refuse(fault.statusAfter, 'api.context.internal.app_error'))
     else response.writeHead(fault.status, { 'content-type': 'text/plain', ...fault.headers }).end(fault.body ?? '')
   }
 
@@ -144,7 +148,25 @@ export async function startMattermost() {
     typing: socket.typing,
     connections: socket.connections,
     until,
-    messages: async () => store.sent.map(({ channel_id: to, message: text }) => ({ to, text })),
+    messages: async () =>
+      store.sent.map(({ channel_id: to, message: text, root_id, file_ids: [fileId = ''] }) => {
+        const file = store.files.get(fileId)
+        return {
+          to,
+          text,
+          threadId: root_id || undefined,
+          file: file && { name: file.name, content: file.data as Uint8Array },
+        }
+      }),
+    async sayInThread(text: string): Promise<void> {
+      const { id } = store.add({ channel_id: ids.room, user_id: ids.bot, message: 'How is it going?' })
+      await say(text, { channel_id: ids.room, root_id: id })
+    },
+    async edit(message: string): Promise<void> {
+      const post = store.posts.at(-1)!
+      Object.assign(post, { message, edit_at: Date.now(), update_at: Math.max(post.update_at + 1, Date.now()) })
+      socket.event('post_edited', { post: JSON.stringify(post) })
+    },
     sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
       say(mentioned ? `@agent.smith ${text}` : text, { channel_id: ids.room }),
     sayWithFile: (text: string, { name, type, size, content }: SaidFile) => {
@@ -158,6 +180,7 @@ export async function startMattermost() {
       socket.disconnect()
     },
     loseNextAnswer: () => faultNext('POST posts', 'lose'),
+    answerNext: (status: number) => faultNext('POST posts', status < 500 ? { status } : { statusAfter: status }),
     limitNext: (retryAfterMs: number) =>
       faultNext('POST posts', {
         status: 429,

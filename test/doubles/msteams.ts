@@ -16,13 +16,29 @@ export const alice = '44444444-4444-4444-8444-444444444444'
 const botId = `28:${appId}`
 
 export interface PostedActivity {
+  id: string
   conversation: string
   type: string
   text?: string
   textFormat?: string
+  attachments?: { contentType: string; content: { type: string; version: string; actions: Action[] } }[]
 }
 
-type Fault = { status: number; headers?: Record<string, string> } | 'drop-before' | 'drop-after'
+interface Action {
+  type: string
+  title: string
+  data: object
+}
+
+/** The buttons of a card. */
+export const actionsOf = ({ attachments = [] }: PostedActivity): Action[] =>
+  attachments.flatMap(({ content }) => content.actions)
+
+type Fault =
+  | { status: number; headers?: Record<string, string> }
+  | { statusAfter: number }
+  | 'drop-before'
+  | 'drop-after'
 
 export interface TeamsDouble {
   config: TeamsConfig
@@ -40,6 +56,8 @@ export interface TeamsDouble {
   /** What becomes of the next posts, one after the other. */
   fail(...faults: Fault[]): void
   activity(changes?: object): Record<string, unknown>
+  /** The activity when somebody presses the button of the card that was posted last. */
+  press(label: string, changes?: object): Record<string, unknown>
   /** A token as the Bot Framework issues it, or a forged one. */
   token(claims?: object, options?: { key?: KeyObject; kid?: string }): string
   close(): Promise<void>
@@ -62,6 +80,8 @@ export const strangeKey = (): KeyObject => generateKeyPairSync('rsa', { modulusL
 
 export async function openTeams(): Promise<TeamsDouble> {
   const [posted, tokens, faults, unexpected]: [PostedActivity[], string[], Fault[], string[]] = [[], [], [], []]
+  /** The activities that were posted with buttons. */
+  const asked: PostedActivity[] = []
   const changes = new EventTarget()
   const files: TeamsDouble['files'] = new Map()
   const server = createServer((request, response) => void serve(request, response))
@@ -82,6 +102,8 @@ export async function openTeams(): Promise<TeamsDouble> {
     const [, conversation] = /^\/teams\/v3\/conversations\/([^/]+)\/activities$/.exec(pathname) ?? []
     if (request.method === 'POST' && conversation !== undefined)
       return post({ request, response, reply }, conversation, body)
+    const [, id] = /^\/teams\/v3\/conversations\/[^/]+\/activities\/([^/]+)$/.exec(pathname) ?? []
+    if (request.method === 'DELETE' && id !== undefined && isOwnToken(request)) return remove(id, reply)
     unexpected.push(`${request.method} ${pathname}`)
     reply(404, {})
   }
@@ -107,18 +129,47 @@ export async function openTeams(): Promise<TeamsDouble> {
     const fault = faults.shift()
     if (!isOwnToken(request)) return void reply(401, {})
     if (fault === 'drop-before') return void response.destroy()
-    if (typeof fault === 'object') return void reply(fault.status, {}, fault.headers)
-    posted.push({ conversation: decodeURIComponent(conversation), ...(JSON.parse(body) as { type: string }) })
+    if (typeof fault === 'object' && 'status' in fault) return void reply(fault.status, {}, fault.headers)
+    const id = `activity-${++postCount}`
+    const activity: PostedActivity = {
+      conversation: decodeURIComponent(conversation),
+      ...(JSON.parse(body) as { type: string }),
+      id,
+    }
+    posted.push(activity)
+    if (actionsOf(activity).length > 0) asked.push(activity)
     changes.dispatchEvent(new Event('change'))
     if (fault === 'drop-after') return void response.destroy()
-    reply(201, { id: `activity-${posted.length}` })
+    if (fault) return void reply(fault.statusAfter, {})
+    // Teams makes two messages of a text and a card, and names neither.
+    const isDivided = activity.text !== undefined && actionsOf(activity).length > 0
+    reply(201, isDivided ? {} : { id })
+  }
+
+  function remove(id: string, reply: Reply): void {
+    const index = posted.findIndex((activity) => activity.id === id)
+    if (index >= 0) posted.splice(index, 1)
+    changes.dispatchEvent(new Event('change'))
+    reply(index >= 0 ? 200 : 404, {})
   }
 
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const serviceUrl = `${url}/teams`
-  let [count, keyFetches] = [0, 0]
+  let [count, keyFetches, postCount] = [0, 0, 0]
+  const createActivity = (changes: object = {}): Record<string, unknown> => ({
+    type: 'message',
+    id: `${++count}`,
+    serviceUrl,
+    channelId: 'msteams',
+    from: { id: '29:alice', name: 'Alice', aadObjectId: alice },
+    recipient: { id: botId, name: 'Bot' },
+    conversation: { id: 'a:conversation', conversationType: 'personal', tenantId },
+    channelData: { tenant: { id: tenantId } },
+    text: 'hello',
+    ...changes,
+  })
   return {
     config: {
       appId,
@@ -137,18 +188,16 @@ export async function openTeams(): Promise<TeamsDouble> {
       while (!fits()) await once(changes, 'change')
     },
     fail: (...more) => void faults.push(...more),
-    activity: (changes = {}) => ({
-      type: 'message',
-      id: `${++count}`,
-      serviceUrl,
-      channelId: 'msteams',
-      from: { id: '29:alice', name: 'Alice', aadObjectId: alice },
-      recipient: { id: botId, name: 'Bot' },
-      conversation: { id: 'a:conversation', conversationType: 'personal', tenantId },
-      channelData: { tenant: { id: tenantId } },
-      text: 'hello',
-      ...changes,
-    }),
+    press(label, changes = {}) {
+      const card = asked.findLast((activity) => actionsOf(activity).some(({ title }) => title === label))
+      const action = card && actionsOf(card).find(({ title }) => title === label)
+      if (!card || !action) throw new Error(`There is no button that says "${label}".`)
+      const { text: _, ...activity } = createActivity()
+      const conversationType = card.conversation.startsWith('19:') ? 'channel' : 'personal'
+      const conversation = { id: card.conversation, conversationType, tenantId }
+      return { ...activity, conversation, replyToId: card.id, value: action.data, ...changes }
+    },
+    activity: createActivity,
     token: (claims = {}, { key = privateKey, kid = 'k1' } = {}) => {
       const seconds = Math.floor(Date.now() / 1000)
       const standard = { iss: 'https://api.botframework.com', aud: appId, iat: seconds, exp: seconds + 3600 }

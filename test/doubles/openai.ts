@@ -12,7 +12,23 @@ import {
 } from './wire.ts'
 
 export const startOpenAiChat = (): Promise<Wire> =>
-  startWire({ path: /^\/v1\/(?:chat\/completions|models)$/, stream: chatStream })
+  startWire({ path: /^\/v1\/(?:chat\/completions|models)$/, stream: chatStream, whole: wholeChat })
+
+function wholeChat(answer: Answer, { body }: WireRequest) {
+  const isCall = 'tool' in answer
+  const call = isCall && {
+    tool_calls: [{ id: 'call_1', type: 'function', function: { name: answer.tool, arguments: argumentsOf(answer) } }],
+  }
+  const message = { role: 'assistant', content: isCall ? null : textOf(answer), ...call }
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: body['model'],
+    choices: [{ index: 0, message, finish_reason: isCall ? 'tool_calls' : 'stop' }],
+    usage: { prompt_tokens: 50, completion_tokens: 20, total_tokens: 70 },
+  }
+}
 
 function chatStream(answer: Answer, request: WireRequest) {
   const chunk = (delta: object, finish: string | null = null) =>
@@ -55,32 +71,55 @@ function chatStream(answer: Answer, request: WireRequest) {
 }
 
 export const startOpenAiResponses = (): Promise<Wire> =>
-  startWire({ path: /^\/v1\/(?:responses|models)$/, stream: responsesStream })
+  startWire({ path: /^\/v1\/(?:responses|models)$/, stream: responsesStream, whole: wholeResponse })
 
-/** Text only, because tests check the requests. */
+const messageItem = (text: string) => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [] }],
+})
+
+const callItem = (answer: Extract<Answer, { tool: string }>) => ({
+  id: 'fc_1',
+  type: 'function_call',
+  status: 'completed',
+  call_id: 'call_1',
+  name: answer.tool,
+  arguments: argumentsOf(answer),
+})
+
+const itemOf = (answer: Answer) => ('tool' in answer ? callItem(answer) : messageItem(textOf(answer)))
+
+const responseOf = (answer: Answer, { body }: WireRequest) => ({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  model: body['model'],
+  output: [itemOf(answer)],
+  service_tier: null,
+})
+
+const responseUsage = {
+  input_tokens: 50,
+  input_tokens_details: { cached_tokens: 10 },
+  output_tokens: 20,
+  output_tokens_details: { reasoning_tokens: 5 },
+}
+
+const wholeResponse = (answer: Answer, request: WireRequest) => ({
+  ...responseOf(answer, request),
+  error: null,
+  usage: responseUsage,
+  incomplete_details: null,
+})
+
 function responsesStream(answer: Answer, request: WireRequest) {
+  if ('tool' in answer) return responsesCall(answer, request)
   const text = textOf(answer)
-  const item = {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    status: 'completed',
-    content: [{ type: 'output_text', text, annotations: [] }],
-  }
-  const response = {
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1,
-    model: request.body['model'],
-    output: [item],
-    service_tier: null,
-  }
-  const usage = {
-    input_tokens: 50,
-    input_tokens_details: { cached_tokens: 10 },
-    output_tokens: 20,
-    output_tokens_details: { reasoning_tokens: 5 },
-  }
+  const item = messageItem(text)
+  const response = responseOf(answer, request)
   const delta = {
     type: 'response.output_text.delta',
     item_id: 'msg_1',
@@ -99,10 +138,26 @@ function responsesStream(answer: Answer, request: WireRequest) {
       ...splitText(text).map((part) => namedEvent({ ...delta, delta: part } as { type: string })),
       namedEvent({ type: 'response.output_item.done', output_index: 0, item } as { type: string }),
     ],
-    end: [
-      namedEvent({ type: 'response.completed', response: { ...response, usage, incomplete_details: null } } as {
-        type: string
-      }),
+    end: [completed(response)],
+  }
+}
+
+const event = (type: string, fields: object) => namedEvent({ type, ...fields })
+
+const completed = (response: object) =>
+  event('response.completed', { response: { ...response, usage: responseUsage, incomplete_details: null } })
+
+function responsesCall(answer: Extract<Answer, { tool: string }>, request: WireRequest) {
+  const item = callItem(answer)
+  const response = responseOf(answer, request)
+  const place = { item_id: item.id, output_index: 0 }
+  return {
+    events: [
+      event('response.created', { response }),
+      event('response.output_item.added', { output_index: 0, item: { ...item, arguments: '', status: 'in_progress' } }),
+      ...splitText(item.arguments).map((delta) => event('response.function_call_arguments.delta', { ...place, delta })),
+      event('response.output_item.done', { output_index: 0, item }),
     ],
+    end: [completed(response)],
   }
 }

@@ -19,6 +19,8 @@ export type Fault =
   | { error: { code: number; message: string; data?: unknown } }
   | { result: unknown }
   | { status: number }
+  /** Done, and answered with this status nevertheless. */
+  | { statusAfter: number }
   /** The message is accepted, but the connection breaks before the answer. */
   | 'lose'
   /** The connection breaks before the message is accepted. */
@@ -56,6 +58,8 @@ const accountUuid = '00000000-0000-4000-8000-000000000001'
 const ann = { source: '+15551112222', sourceNumber: '+15551112222', sourceName: 'Ann', sourceDevice: 1 }
 const annUuid = '00000000-0000-4000-8000-000000000002'
 const group = 'Pmpi+EfPWmsxiomLe9Nx2XF9HOE483p6iKiFj65iMwI='
+
+type Answer = { error: { code: number; message: string; data?: unknown } } | { result: unknown }
 
 /** The parameters that signal-cli knows. The double refuses others, so that a wrong name fails a test. */
 const methods: Record<string, readonly string[]> = {
@@ -115,9 +119,11 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     if (typeof fault === 'object' && 'status' in fault) return void response.writeHead(fault.status).end()
     const stream = method === 'getAttachment' ? files.get(String(params['id'])) : undefined
     if (typeof stream === 'function') return void pipeline(streamAnswer(stream(), id), response).catch(() => undefined)
-    const answer = typeof fault === 'object' ? fault : run(method, params)
+    const statusAfter = typeof fault === 'object' && 'statusAfter' in fault ? fault.statusAfter : undefined
+    const answer = typeof fault === 'object' && !('statusAfter' in fault) ? fault : run(method, params)
     if ('result' in answer) calls.push({ method, params })
     changed()
+    if (statusAfter !== undefined) return void response.writeHead(statusAfter).end()
     if (fault === 'hang') return
     if (fault === 'lose') return void request.socket.destroy()
     response
@@ -125,7 +131,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
       .end(JSON.stringify({ jsonrpc: '2.0', ...answer, id }))
   }
 
-  function run(method: string, { account: named, ...params }: Fields): Exclude<Fault, string | { status: number }> {
+  function run(method: string, { account: named, ...params }: Fields): Answer {
     const known = methods[method]
     const isAboutAccounts = ['listAccounts', 'startLink', 'finishLink', 'deleteLocalAccountData'].includes(method)
     if (!known || (isSingle && isAboutAccounts)) {
@@ -138,7 +144,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     return answerOf(method, params)
   }
 
-  function answerOf(method: string, params: Fields): Exclude<Fault, string | { status: number }> {
+  function answerOf(method: string, params: Fields): Answer {
     if (method === 'listDevices') return { result: [{ id: 1 }, { id: 2 }] }
     if (method === 'listAccounts') return { result: accounts.map((number) => ({ number })) }
     if (method === 'startLink') return { result: { deviceLinkUri: `sgnl://linkdevice?uuid=${++clock}&pub_key=Y` } }
@@ -204,14 +210,21 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
       return callsOf(method)[index]!
     },
     messages: async () =>
-      callsOf('send').map(({ recipient, groupId, message }) => ({
+      callsOf('send').map(({ recipient, groupId, message, attachments }) => ({
         to: String((recipient as string[] | undefined)?.[0] ?? groupId),
         text: String(message),
+        file: readDataUri((attachments as string[] | undefined)?.[0]),
       })),
     failNext,
     emit,
     write: (bytes) => clients.forEach((client) => void client.write(bytes)),
     say: (text, message = {}) => emitMessage({ message: text, ...message }),
+    edit: (text) => {
+      const timestamp = ++clock
+      const dataMessage = { timestamp, message: text, expiresInSeconds: 0, viewOnce: false }
+      const editMessage = { targetSentTimestamp: timestamp - 1, dataMessage }
+      return emit({ account, envelope: { ...ann, sourceUuid: annUuid, timestamp, editMessage } })
+    },
     sayWithFile: (text, { name, type, size, content }) => {
       files.set(name, content)
       return emitMessage({ message: text, attachments: [{ id: name, filename: name, contentType: type, size }] })
@@ -235,6 +248,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     opened: async (count) => {
       while (lastEventIds.length < count) await once(changes, 'change')
     },
+    answerNext: (status) => failNext('send', status < 500 ? { status } : { statusAfter: status }),
     loseNextAnswer: () => failNext('send', 'lose'),
     limitNext: (retryAfterMs) =>
       failNext('send', {
@@ -251,6 +265,11 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
       if (unexpected.length > 0) throw new Error(`the double of signal-cli refused: ${unexpected.join(', ')}`)
     },
   }
+}
+
+function readDataUri(uri: string | undefined): { name: string; content: Uint8Array } | undefined {
+  const [, name = '', data = ''] = /^data:[^;]+;filename=([^;]+);base64,(.*)$/.exec(uri ?? '') ?? []
+  return uri === undefined ? undefined : { name: decodeURIComponent(name), content: Buffer.from(data, 'base64') }
 }
 
 /** Three bytes are four characters of base64, so a chunk whose length is a multiple of three can be encoded alone. */

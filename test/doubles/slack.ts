@@ -19,6 +19,8 @@ type Fault =
   /** Not done, and the connection closes. */
   | 'drop'
   | { status: number; headers?: Record<string, string>; body?: string }
+  /** Done, and answered with this status nevertheless. */
+  | { statusAfter: number }
   /** Refused with this code. */
   | { error: string }
 
@@ -32,6 +34,14 @@ interface Post {
   thread_ts?: string
   metadata?: unknown
   files?: StoredFile[]
+  buttons?: Button[]
+}
+
+interface Button {
+  type: string
+  action_id: string
+  text: { type: string; text: string }
+  value: string
 }
 
 interface StoredFile {
@@ -59,6 +69,8 @@ export async function startSlack() {
   /** Every message, those of people as well. */
   const history: Post[] = []
   const files: StoredFile[] = []
+  /** The messages that were posted with buttons. */
+  const asked: { post: Post; buttons: Button[] }[] = []
   const faults = new Map<string, Fault[]>()
   const served = new Map<string, { type: string; body: FileContent }>()
   let clock = 0
@@ -66,7 +78,15 @@ export async function startSlack() {
   /** Unique, growing and close to the present time, as Slack's own. */
   const nextTs = () => `${Math.floor(Date.now() / 1000)}.${String(++clock).padStart(6, '0')}`
   const socketMode = createSocketMode({ changed, address: () => `ws://127.0.0.1:${port()}/link` })
-  const methods = createMethods({ posts, history, files, nextTs, base: () => base(), openSocket: socketMode.open })
+  const methods = createMethods({
+    posts,
+    history,
+    files,
+    asked,
+    nextTs,
+    base: () => base(),
+    openSocket: socketMode.open,
+  })
 
   const server = createServer((request, response) => void serve(request, response))
   server.on('upgrade', socketMode.upgrade)
@@ -82,17 +102,19 @@ export async function startSlack() {
     const run = methods[method]
     if (!run || request.method !== 'POST') unexpected.push(`${request.method} ${path}`)
     const fault = faults.get(method)?.shift()
-    if (fault && fault !== 'lose') return fail(fault, response)
+    const isDone = fault === 'lose' || (typeof fault === 'object' && 'statusAfter' in fault)
+    if (fault && !isDone) return fail(fault, response)
     const token = request.headers.authorization?.replace('Bearer ', '')
     const isAllowed = token === (method === 'apps.connections.open' ? appToken : botToken)
     const reply = !isAllowed ? refuse('invalid_auth') : (run?.(params) ?? refuse('unknown_method'))
     changed()
-    if (fault === 'lose') request.socket.destroy()
+    if (fault) fail(fault, response)
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
   }
 
-  function fail(fault: Exclude<Fault, 'lose'>, response: ServerResponse): void {
-    if (fault === 'drop') response.socket?.destroy()
+  function fail(fault: Fault, response: ServerResponse): void {
+    if (typeof fault === 'string') response.socket?.destroy()
+    else if ('statusAfter' in fault) response.writeHead(fault.statusAfter).end()
     else if ('error' in fault) response.end(JSON.stringify(refuse(fault.error)))
     else response.writeHead(fault.status, fault.headers).end(fault.body ?? '')
   }
@@ -123,6 +145,25 @@ export async function startSlack() {
     return socketMode.deliver(message)
   }
 
+  /** Somebody presses the button below the message that was posted last with buttons. */
+  async function press(label: string, { user = ids.ann, more = {} }: { user?: string; more?: object } = {}) {
+    const found = asked.findLast(({ buttons }) => buttons.some(({ text }) => text.text === label))
+    const button = found?.buttons.find(({ text }) => text.text === label)
+    if (!found || !button) throw new Error(`There is no button that says "${label}".`)
+    const { channel, ts, thread_ts } = found.post
+    const thread = thread_ts === undefined ? {} : { thread_ts }
+    socketMode.interact({
+      type: 'block_actions',
+      user: { id: user, username: 'ann', team_id: 'T0TEAM' },
+      container: { type: 'message', message_ts: ts, channel_id: channel, is_ephemeral: false, ...thread },
+      channel: { id: channel, name: 'room' },
+      message: { type: 'message', user: ids.bot, ts, ...thread },
+      actions: [{ ...button, block_id: 'b1', action_ts: nextTs() }],
+      response_url: `${base()}/response`,
+      ...more,
+    })
+  }
+
   /** Puts a file into the storage. Returns its address. */
   function keepFile(name: string, file: { type: string; body: FileContent }): string {
     served.set(name, file)
@@ -149,7 +190,27 @@ export async function startSlack() {
     calls,
     faultNext,
     say,
-    messages: async () => posts.map(({ channel, text }) => ({ to: channel, text })),
+    press,
+    messages: async () =>
+      posts.map(({ channel, text, thread_ts: threadId, files: [file] = [], buttons }) => ({
+        to: channel,
+        text,
+        threadId,
+        file: file && { name: file.name, content: file.data },
+        choices: buttons?.map((button) => button.text.text),
+      })),
+    sayInThread: (text: string) =>
+      say(text, { channel: ids.room, channel_type: 'channel', thread_ts: '1700000000.000001' }),
+    /** Slack reports an edit as an event with its own time, around the message before and after. */
+    edit: (text: string) => {
+      const before = history.at(-1)!
+      const { channel } = before
+      const after = { ...before, text, edited: { user: ids.ann, ts: nextTs() } }
+      const common = { type: 'message', subtype: 'message_changed', hidden: true, channel, channel_type: 'im' }
+      const ts = nextTs()
+      history[history.length - 1] = after
+      return socketMode.deliver({ ...common, ts, event_ts: ts, message: after, previous_message: before })
+    },
     sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
       say(mentioned ? `<@${ids.bot}> ${text}` : text, { channel: ids.room, channel_type: 'channel' }),
     /** The bot's own message comes back as an event. */
@@ -173,6 +234,7 @@ export async function startSlack() {
     freezeClosing: socketMode.freezeClosing,
     until,
     loseNextAnswer: () => faultNext('chat.postMessage', 'lose'),
+    answerNext: (status: number) => faultNext('chat.postMessage', status < 500 ? { status } : { statusAfter: status }),
     limitNext: (retryAfterMs: number) =>
       faultNext('chat.postMessage', {
         status: 429,
@@ -201,6 +263,7 @@ interface MethodDeps {
   posts: Post[]
   history: Post[]
   files: StoredFile[]
+  asked: { post: Post; buttons: Button[] }[]
   nextTs: () => string
   base: () => string
   openSocket: () => string
@@ -210,6 +273,7 @@ function createMethods({
   posts,
   history,
   files,
+  asked,
   nextTs,
   base,
   openSocket,
@@ -221,14 +285,31 @@ function createMethods({
     return stored
   }
 
-  function postMessage({ channel = '', markdown_text: markdown, text, thread_ts, metadata }: Params): Reply {
+  function postMessage({ channel = '', markdown_text: markdown, text, blocks, thread_ts, metadata }: Params): Reply {
     if (!/^[CDG]0/.test(channel)) return refuse('channel_not_found')
+    if (markdown !== undefined && blocks !== undefined) return refuse('markdown_text_conflict')
+    const content = blocks === undefined ? undefined : readBlocks(blocks)
+    if (content && 'fault' in content) return refuse(content.fault)
     if (markdown !== undefined && text !== undefined) return refuse('markdown_text_conflict')
     if (!(markdown ?? text)) return refuse('no_text')
     if (markdown !== undefined && markdown.length > 12_000) return refuse('msg_too_long')
     const kept = metadata === undefined ? {} : { metadata: JSON.parse(metadata) as unknown }
-    const { ts } = post({ channel, text: (markdown ?? text)!, ...(thread_ts !== undefined && { thread_ts }), ...kept })
+    const thread = thread_ts === undefined ? {} : { thread_ts }
+    const stored = post({ channel, text: (markdown ?? text)!, ...content, ...thread, ...kept })
+    if (content?.buttons) asked.push({ post: stored, buttons: content.buttons })
+    const { ts } = stored
     return { ok: true, channel, ts, message: { type: 'message', ts, user: ids.bot, bot_id: 'B0BOT' } }
+  }
+
+  function updateMessage({ channel, ts, blocks = '[]' }: Params): Reply {
+    const message = posts.find((one) => one.channel === channel && one.ts === ts)
+    const content = readBlocks(blocks)
+    if (!message) return refuse('message_not_found')
+    if ('fault' in content) return refuse(content.fault)
+    message.text = content.text
+    if (content.buttons) message.buttons = content.buttons
+    else delete message.buttons
+    return { ok: true, channel, ts }
   }
 
   /** Newest first, in pages. The cursor is the number of messages that were already given. */
@@ -269,6 +350,7 @@ function createMethods({
     'apps.connections.open': () => ({ ok: true, url: openSocket() }),
     'auth.test': () => ({ ok: true, url: base(), team_id: 'T0TEAM', user: 'bot', user_id: ids.bot, bot_id: 'B0BOT' }),
     'chat.postMessage': postMessage,
+    'chat.update': updateMessage,
     'conversations.open': ({ users }) => ({ ok: true, channel: { id: `D0${users}` } }),
     'conversations.info': ({ channel }) => ({ ok: true, channel: { id: channel, is_mpim: channel === ids.group } }),
     'conversations.history': (params) =>
@@ -305,6 +387,27 @@ function createMethods({
         : refuse('file_not_found')
     },
   }
+}
+
+/** A block of Markdown, and maybe a row of buttons, which Slack limits. */
+function readBlocks(json: string): { text: string; buttons?: Button[] } | { fault: string } {
+  const [{ type, text = '' } = { type: '' }, actions, ...others] = JSON.parse(json) as {
+    type: string
+    text?: string
+    elements?: Button[]
+  }[]
+  if (type !== 'markdown' || others.length > 0) return { fault: 'invalid_blocks' }
+  if (text.length > 12_000) return { fault: 'msg_blocks_too_long' }
+  if (!actions) return { text }
+  const { elements: buttons = [] } = actions
+  const isValid = (button: Button) =>
+    button.type === 'button' &&
+    button.text.type === 'plain_text' &&
+    button.text.text.length <= 75 &&
+    button.value.length <= 2000
+  const names = new Set(buttons.map(({ action_id }) => action_id))
+  const fits = buttons.length > 0 && buttons.length <= 25 && names.size === buttons.length
+  return actions.type === 'actions' && fits && buttons.every(isValid) ? { text, buttons } : { fault: 'invalid_blocks' }
 }
 
 interface Envelope {
@@ -374,6 +477,11 @@ function createSocketMode({ changed, address }: { changed: () => void; address: 
       const envelope = { envelope_id: `e${++count}`, event, attempts: 0 }
       waiting.push(envelope)
       transmit(envelope)
+    },
+    /** Sends an interaction, once: Slack does not repeat it. */
+    interact(payload: Reply): void {
+      const envelope = { type: 'interactive', envelope_id: `i${++count}`, accepts_response_payload: true, payload }
+      sockets.findLast(isOpen)?.send(JSON.stringify(envelope))
     },
     redeliver: () => waiting.forEach(transmit),
     sendRaw: (text: string) => sockets.filter(isOpen).forEach((socket) => socket.send(text)),

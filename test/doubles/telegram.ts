@@ -22,12 +22,21 @@ export interface SentMessage {
   parseMode?: string
   threadId?: number
   previews?: boolean
-  file?: { name: string; content: string }
+  file?: { name: string; content: string; bytes: Uint8Array }
+  id: number
+  buttons?: Button[]
+}
+
+interface Button {
+  text: string
+  callback_data: string
 }
 
 /** What happens to the next call of a method. */
 export type TelegramFault =
   | { status: number; description: string; parameters?: object }
+  /** The call takes effect, and is answered with this status nevertheless. */
+  | { statusAfter: number }
   /** The call takes effect, but its answer is lost. */
   | 'lose'
   /** The connection closes before the call takes effect. */
@@ -53,6 +62,7 @@ export interface TelegramDouble extends Platform<TelegramConfig> {
   addFile(id: string, content: string): void
   /** The group has become a supergroup with another id. */
   migrate(from: string, to: number): void
+  press(label: string, query?: object): Promise<void>
 }
 
 const token = '123456:AAtelegram-token-0123456789'
@@ -81,8 +91,23 @@ export async function openTelegram(): Promise<TelegramDouble> {
     config: { botToken: token, apiRoot },
     badConfig: { botToken: '654321:BBanother-token-9876543210', apiRoot },
     to: String(ann.id),
-    messages: async () => state.sent,
+    messages: async () =>
+      state.sent.map(({ to, text, threadId, file, buttons }) => ({
+        to,
+        text,
+        threadId: threadId?.toString(),
+        file: file && { name: file.name, content: file.bytes },
+        choices: buttons?.map((button) => button.text),
+      })),
     say: async (text) => say({ text }),
+    sayInThread: async (text) =>
+      state.push({ from: ann, chat: { ...group, is_forum: true }, text, is_topic_message: true, message_thread_id: 7 }),
+    edit: async (text) => {
+      state.pushRaw({
+        update_id: state.nextNumber(),
+        edited_message: { ...state.said.at(-1), text, edit_date: 1_790_000_001 },
+      })
+    },
     async sayInGroup(text, { mentioned }) {
       const mention = { text: `@${bot.username} ${text}`, entities: [{ type: 'mention', offset: 0, length: 12 }] }
       state.push({ from: ann, chat: group, ...(mentioned ? mention : { text }) })
@@ -91,11 +116,26 @@ export async function openTelegram(): Promise<TelegramDouble> {
       state.files.set(name, content)
       say({ caption: text, document: { file_id: name, file_name: name, mime_type: type, file_size: size } })
     },
+    async press(label, query = {}) {
+      const found = state.asked.findLast(({ buttons }) => buttons.some(({ text }) => text === label))
+      const button = found?.buttons.find(({ text }) => text === label)
+      if (!found || !button) throw new Error(`There is no button that says "${label}".`)
+      const chat = Number(found.to) < 0 ? { ...group, id: Number(found.to) } : { id: Number(found.to), type: 'private' }
+      const thread = found.threadId === undefined ? {} : { is_topic_message: true, message_thread_id: found.threadId }
+      const message = { message_id: found.id, date: 1_790_000_000, chat, from: bot, ...thread }
+      const common = { id: `query-${state.nextNumber()}`, from: ann, chat_instance: '1', message }
+      state.pushRaw({
+        update_id: state.nextNumber(),
+        callback_query: { ...common, data: button.callback_data, ...query },
+      })
+    },
     echo: async (text) => say({ text, from: bot }),
     async disconnect() {
       await polled()
       server.closeAllConnections()
     },
+    answerNext: (status) =>
+      state.fail('sendMessage', status < 500 ? { status, description: 'Bad Request' } : { statusAfter: status }),
     loseNextAnswer: () => state.fail('sendMessage', 'lose'),
     limitNext: (ms) => state.fail('sendMessage', tooManyRequests(ms / 1000)),
     async close() {
@@ -135,6 +175,8 @@ type Args = Record<string, unknown>
 
 function createState() {
   const updates: ({ update_id?: unknown } | null)[] = []
+  /** Every message of a person. */
+  const said: object[] = []
   const faults: { method: string; fault: TelegramFault }[] = []
   const changes = new EventTarget()
   let number = 100
@@ -146,6 +188,8 @@ function createState() {
     updates,
     changes,
     sent: [] as SentMessage[],
+    /** The messages that were sent with buttons. */
+    asked: [] as { id: number; to: string; threadId?: number; buttons: Button[] }[],
     polls: [] as ServerResponse[],
     calls: [] as { method: string; args: Args }[],
     unexpected: [] as string[],
@@ -154,8 +198,11 @@ function createState() {
     migrated: new Map<string, number>(),
     nextNumber: () => number++,
     pushRaw,
-    push: (message: object) =>
-      pushRaw({ update_id: number++, message: { message_id: number++, date: 1_790_000_000, ...message } }),
+    said,
+    push(message: object): void {
+      said.push({ message_id: number++, date: 1_790_000_000, ...message })
+      pushRaw({ update_id: number++, message: said.at(-1) })
+    },
     fail: (method: string, fault: TelegramFault) => void faults.push({ method, fault }),
     takeFault(method: string): TelegramFault | undefined {
       const index = faults.findIndex((entry) => entry.method === method)
@@ -173,8 +220,8 @@ async function serve(state: State, request: IncomingMessage, response: ServerRes
   const fault = state.takeFault(path)
   if (fault === 'drop') response.destroy()
   else if (fault === 'garbage') response.writeHead(502).end('<html>Bad Gateway</html>')
-  else if (typeof fault === 'object') refuse(response, fault)
-  else await answer(state, { method: path, args, response, lose: fault === 'lose' })
+  else if (typeof fault === 'object' && 'status' in fault) refuse(response, fault)
+  else await answer(state, { method: path, args, response, after: fault })
   state.changes.dispatchEvent(new Event('call'))
 }
 
@@ -187,7 +234,8 @@ async function argsOf(request: IncomingMessage): Promise<Args> {
   const args: Args = Object.fromEntries(form)
   for (const [key, value] of Object.entries(args)) {
     const file = typeof value === 'string' && value.startsWith('attach://') ? form.get(value.slice(9)) : undefined
-    if (file instanceof File) args[key] = { name: file.name, content: await file.text() }
+    if (file instanceof File)
+      args[key] = { name: file.name, content: await file.text(), bytes: new Uint8Array(await file.arrayBuffer()) }
   }
   return args
 }
@@ -196,14 +244,20 @@ interface Call {
   method: string
   args: Args
   response: ServerResponse
-  lose: boolean
+  /** What happens to the answer. */
+  after: 'lose' | { statusAfter: number } | undefined
 }
 
-async function answer(state: State, { method, args, response, lose }: Call): Promise<void> {
-  const ok = (result: unknown) => (lose ? response.destroy() : response.end(JSON.stringify({ ok: true, result })))
+async function answer(state: State, { method, args, response, after }: Call): Promise<void> {
+  const ok = (result: unknown) => {
+    if (after === 'lose') response.destroy()
+    else if (after) refuse(response, { status: after.statusAfter, description: 'Internal Server Error' })
+    else response.end(JSON.stringify({ ok: true, result }))
+  }
   const file = /^send(Photo|Document)$/.exec(method)?.[1]?.toLowerCase()
   if (method === 'getMe') ok(bot)
-  else if (method === 'deleteWebhook' || method === 'sendChatAction') ok(true)
+  else if (method === 'deleteWebhook' || method === 'sendChatAction' || method === 'answerCallbackQuery') ok(true)
+  else if (method === 'editMessageReplyMarkup') answerEdit(state, { args, response }, ok)
   else if (method === 'getUpdates') void answerPoll(state, args, response)
   else if (method === 'sendMessage') answerSend(state, { method, args, response, limit: 4096, text: args['text'] }, ok)
   else if (file)
@@ -236,7 +290,7 @@ const conflict = {
   description: 'Conflict: terminated by other getUpdates request; make sure that only one bot instance is running',
 }
 
-interface Send extends Omit<Call, 'lose'> {
+interface Send extends Omit<Call, 'after'> {
   limit: number
   text: unknown
   file?: unknown
@@ -255,6 +309,12 @@ function answerSend(state: State, send: Send, ok: (result: unknown) => void): vo
   if ('fault' in shown) return bad(`can't parse entities: ${shown.fault}`)
   if ([...shown.text].length > limit) return bad('message is too long')
   if (!file && shown.text.trim() === '') return bad('message text is empty')
+  const buttons = buttonsIn(args)
+  if (buttons?.some(({ callback_data: data }) => data === '' || Buffer.byteLength(data) > 64))
+    return bad('BUTTON_DATA_INVALID')
+  const id = state.nextNumber()
+  const thread = args['message_thread_id'] === undefined ? {} : { threadId: Number(args['message_thread_id']) }
+  if (buttons) state.asked.push({ id, to, ...thread, buttons })
   const preview = args['link_preview_options'] as { is_disabled?: boolean } | undefined
   state.sent.push({
     method,
@@ -262,11 +322,33 @@ function answerSend(state: State, send: Send, ok: (result: unknown) => void): vo
     text,
     shown: shown.text,
     ...(typeof args['parse_mode'] === 'string' && { parseMode: args['parse_mode'] }),
-    ...(args['message_thread_id'] !== undefined && { threadId: Number(args['message_thread_id']) }),
+    ...thread,
+    id,
+    ...(buttons && { buttons }),
     ...(!file && { previews: preview?.is_disabled !== true }),
-    ...(file !== undefined && { file: file as { name: string; content: string } }),
+    ...(file !== undefined && { file: file as NonNullable<SentMessage['file']> }),
   })
-  ok({ message_id: state.nextNumber(), date: 1_790_000_000, chat: { id: Number(to), type: 'private' }, text })
+  ok({ message_id: id, date: 1_790_000_000, chat: { id: Number(to), type: 'private' }, text })
+}
+
+function buttonsIn({ reply_markup: markup }: Args): Button[] | undefined {
+  const { inline_keyboard: rows } = (markup ?? {}) as { inline_keyboard?: Button[][] }
+  if (rows?.some((row) => row.length > 8)) throw new Error('Telegram would not show so many buttons in a row.')
+  return rows?.flat()
+}
+
+/** Only the buttons of a message can be changed. */
+function answerEdit(
+  state: State,
+  { args, response }: { args: Args; response: ServerResponse },
+  ok: (result: unknown) => void,
+): void {
+  const message = state.sent.find(({ id, to }) => id === args['message_id'] && to === String(args['chat_id']))
+  const isChanged = message?.buttons !== undefined || args['reply_markup'] !== undefined
+  if (!message || !isChanged)
+    return refuse(response, { status: 400, description: 'Bad Request: message is not modified' })
+  delete message.buttons
+  ok({ message_id: message.id, date: 1_790_000_000 })
 }
 
 const tags: ReadonlySet<string> = new Set('b i s u code pre a blockquote'.split(' '))

@@ -11,11 +11,11 @@ export interface CloudMessage {
   to: string
   type: string
   text: string
-  file?: { name: string; type: string; text: string }
+  file?: { name: string; type: string; text: string; content: Uint8Array }
 }
 
 /** What happens to the next request that sends a message. */
-type Fault = 'lose-answer' | { status: number; code?: number; retryAfter?: number }
+type Fault = 'lose-answer' | { statusAfter: number } | { status: number; code?: number; retryAfter?: number }
 
 type Post = (request: PlatformRequest) => Promise<PlatformResponse>
 
@@ -79,7 +79,7 @@ export async function openWhatsappCloud() {
       return response.end('{"success":true}')
     }
     const fault = faults.shift()
-    if (typeof fault === 'object') {
+    if (typeof fault === 'object' && 'status' in fault) {
       if (fault.retryAfter !== undefined) response.setHeader('retry-after', String(fault.retryAfter))
       return refuse(response, fault.status, fault.code)
     }
@@ -90,10 +90,13 @@ export async function openWhatsappCloud() {
       to: `+${message.to}`,
       type: message.type!,
       text: content.body ?? content.caption ?? '',
-      ...(file && { file: { name: file.name, type: file.type, text: String(file.data) } }),
+      ...(file && {
+        file: { name: file.name, type: file.type, text: String(file.data), content: file.data as Buffer },
+      }),
     })
     changes.dispatchEvent(new Event('change'))
     if (fault === 'lose-answer') return request.socket.destroy()
+    if (fault) return refuse(response, fault.statusAfter, 1)
     return response.end(JSON.stringify({ messages: [{ id: `wamid.sent.${messages.length}` }] }))
   }
 

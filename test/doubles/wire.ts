@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ProviderAnswer } from '../contracts/provider-checks.ts'
 
 /** The response to the next request. */
 export type Answer =
@@ -50,6 +51,8 @@ export interface Dialect {
   path: RegExp
   /** Renders the stream of a response; `end` are the events that complete it. */
   stream(answer: Answer, request: WireRequest): { events: string[]; end: string[] }
+  /** The answer to a request that asks for no stream. */
+  whole?(answer: Answer, request: WireRequest): unknown
 }
 
 export async function startWire(dialect: Dialect): Promise<Wire> {
@@ -77,7 +80,9 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
     }
     requests.push(request)
     arrivals.dispatchEvent(new Event('request'))
-    await reply(response, answer, dialect.stream(answer, request))
+    const asksForStream = body['stream'] === true || /stream/i.test(request.path)
+    if (asksForStream || !dialect.whole) return await reply(response, answer, dialect.stream(answer, request))
+    await reply(response, 'status' in answer ? answer : { status: 200, body: dialect.whole(answer, request) }, noEvents)
   }
 
   server.listen(0, '127.0.0.1')
@@ -99,6 +104,14 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
       if (unexpected.length) throw new Error(`the double got requests that are not scripted: ${unexpected.join(', ')}`)
     },
   }
+}
+
+const noEvents = { events: [], end: [] }
+
+/** The answer that the suite of providers asks for. */
+export function answerFor(asked: ProviderAnswer): Answer {
+  if ('tool' in asked) return { tool: asked.tool, rawArgs: asked.args }
+  return asked.hangs ? { hang: true, text: asked.text } : { text: asked.text }
 }
 
 async function reply(

@@ -25,11 +25,13 @@ const withoutMarkers = (prompt: string) => prompt.replaceAll(/[0-9a-f]{24}/g, 'M
 const offered = ({ body }: WireRequest): string[] =>
   (body['tools'] as { function: { name: string } }[]).map(({ function: { name } }) => name)
 
-/** Every row of every table. */
+/** Every row of every table but the audit log, which has what was refused. */
 function contentOf(dir: string): unknown {
   const database = new DatabaseSync(join(dir, 'state', 'gateway.db'), { readOnly: true })
   const names = database
-    .prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`)
+    .prepare(
+      `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'audit' ORDER BY name`,
+    )
     .all() as { name: string }[]
   const content = names.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}"`).all()])
   database.close()
@@ -195,7 +197,7 @@ describe('a dry run of wakes', () => {
 
 describe('a dry run', () => {
   it('stores nothing, starts nothing and calls no model', async () => {
-    const { post, dir, model, chat, dryRun } = await start()
+    const { post, get, dir, model, chat, dryRun } = await start()
     model.script({ text: 'Hello Ann.' }, { text: 'Looks good.' })
     await chat.say({ text: 'I am Ann.', to: 'room 5' })
     await chat.holds(1)
@@ -211,8 +213,9 @@ describe('a dry run', () => {
       { mapping: 'rest' },
     ])
       expect(await dryRun(body)).toMatchObject({ ok: true, dryRun: true })
-    // The next commit would bring along whatever the dry runs had begun.
+    // The next commit would bring along whatever the dry runs had begun: the audit log records this failure.
     await post('/api/requests/nothing/replay', {}, operator)
+    await expect.poll(async () => (await get('/api/audit?outcome=failed', operator)).body.items).toHaveLength(1)
     expect(contentOf(dir)).toEqual(before)
     expect(model.requests).toHaveLength(2)
     expect(chat.attempts).toHaveLength(2)

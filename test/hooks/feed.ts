@@ -46,3 +46,35 @@ export async function startFeed(): Promise<Feed> {
   feed.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return feed
 }
+
+/** A preset whose job asks a feed for the next event, and accepts each one. */
+export const feedPreset = `
+import { AuthError, definePreset, Type } from 'svc-gateway/plugin'
+export default definePreset({
+  name: 'feed',
+  description: 'A feed.',
+  payload: Type.Object({ text: Type.String() }),
+  mapping: { action: 'wake', wakeMode: 'next-heartbeat' },
+  config: Type.Object({ url: Type.Optional(Type.String()) }),
+  needsJob: ({ url }) => url !== undefined,
+  toAction: ({ payload: { text } }) => (text === 'spam' ? null : { text }),
+  async start({ url }, { accept, lost, signal, state }) {
+    const ask = async (path) => {
+      const response = await fetch(url + path, { signal })
+      if (response.status === 401) throw new AuthError('The feed refuses the token.')
+      return await response.json()
+    }
+    await ask('/hello/' + ((await state.get('last')) ?? 'none'))
+    const run = async () => {
+      while (true) {
+        const { id, payload } = await ask('/next')
+        const outcome = await accept(payload, { id })
+        await state.set('last', id)
+        await ask('/done/' + outcome)
+      }
+    }
+    run().catch((error) => signal.aborted || lost(error))
+    return { close: async () => undefined, onWebhook: () => void ask('/nudged') }
+  },
+})
+`

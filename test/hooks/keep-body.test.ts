@@ -43,6 +43,13 @@ describe('hooks.keepBody: false', () => {
     expect(await kept('?status=rejected')).toMatchObject({ body: null, error: { type: 'invalid_request' } })
   })
 
+  it('stores no body for a hook that does not exist', async () => {
+    const { post, list, kept } = shared()
+    await post('/hooks/nowhere', { text: secret })
+    await expect.poll(async () => (await list('?hook=nowhere')).length).toBe(1)
+    expect(await kept('?hook=nowhere')).toMatchObject({ status: 'rejected', body: null })
+  })
+
   it('stores the text of a wake until a turn has rendered it, also over a restart', async () => {
     const model = await startModel()
     model.otherwise({ text: 'Noted.' })

@@ -10,7 +10,7 @@ const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
 const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 
 const shaping = `
-import { Type } from 'svc-gateway/plugin'
+import { Type } from 'svc-gateway/transform'
 export const payload = Type.Object({ what: Type.String() })
 const answers = {
   nothing: undefined,

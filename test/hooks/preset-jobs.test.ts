@@ -4,39 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { gatewayToken, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { share } from '../share.ts'
-import { type Feed, startFeed } from './feed.ts'
-
-/** A preset whose job asks a feed for the next event, and accepts each one. */
-const feedPreset = `
-import { AuthError, definePreset, Type } from 'svc-gateway/plugin'
-export default definePreset({
-  name: 'feed',
-  description: 'A feed.',
-  payload: Type.Object({ text: Type.String() }),
-  mapping: { action: 'wake', wakeMode: 'next-heartbeat' },
-  config: Type.Object({ url: Type.Optional(Type.String()) }),
-  needsJob: ({ url }) => url !== undefined,
-  toAction: ({ payload: { text } }) => (text === 'spam' ? null : { text }),
-  async start({ url }, { accept, lost, signal, state }) {
-    const ask = async (path) => {
-      const response = await fetch(url + path, { signal })
-      if (response.status === 401) throw new AuthError('The feed refuses the token.')
-      return await response.json()
-    }
-    await ask('/hello/' + ((await state.get('last')) ?? 'none'))
-    const run = async () => {
-      while (true) {
-        const { id, payload } = await ask('/next')
-        const outcome = await accept(payload, { id })
-        await state.set('last', id)
-        await ask('/done/' + outcome)
-      }
-    }
-    run().catch((error) => signal.aborted || lost(error))
-    return { close: async () => undefined, onWebhook: () => void ask('/nudged') }
-  },
-})
-`
+import { type Feed, feedPreset, startFeed } from './feed.ts'
 
 async function start(settings: (feed: Feed) => object = ({ url }) => ({ url })) {
   const feed = await startFeed()

@@ -114,9 +114,12 @@ describe('GET /runs/<id>', () => {
       { prefer: 'wait=20' },
     )
     const run = await get(`/runs/${body.runId}`)
+    const [request] = (await get('/api/requests?limit=1')).body.items
+    expect(request.runIds).toEqual([body.runId])
     expect(run.status).toBe(200)
     expect(run.body).toEqual({
       id: body.runId,
+      requestId: request.id,
       kind: 'hook',
       agentId: 'main',
       sessionKey: body.sessionKey,

@@ -4,7 +4,13 @@ import { connect, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { onTestFinished } from 'vitest'
 import { GatewayError } from '../../core/errors.ts'
-import { createCredentialCheck, createGatewayAuth, createHookGuard, refuseTokenInQuery } from '../../core/http/auth.ts'
+import {
+  createCredentialCheck,
+  createGatewayAuth,
+  createHookGuard,
+  ownCredential,
+  refuseTokenInQuery,
+} from '../../core/http/auth.ts'
 import { type BodyOptions, readBody } from '../../core/http/body.ts'
 import { registerHealth } from '../../core/http/health.ts'
 import type { ConnectionLimits } from '../../core/http/listener.ts'
@@ -88,14 +94,15 @@ export async function startApp(options: AppOptions = {}, finished: OnFinished = 
   )
   await app.register(async (tools) => {
     const check = createCredentialCheck({
-      credential: password,
+      credentials: [ownCredential(password)],
       throttle: createThrottle({ ...attempts, limits: () => attempts }),
       exemptLoopback: options.exemptLoopback ?? true,
     })
     tools.addHook('onRequest', createGatewayAuth(check))
     tools.addHook('preValidation', readBody({ maxBytes: 2_097_152, accept: 'object' }))
-    tools.get('/tools', () => ({ ok: true, items: [] }))
-    tools.post('/tools/invoke', ({ body }) => ({ ok: true, body }))
+    const config = { access: { needs: 'read', scope: 'public' } as const }
+    tools.get('/tools', { config }, () => ({ ok: true, items: [] }))
+    tools.post('/tools/invoke', { config }, ({ body }) => ({ ok: true, body }))
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
   finished(async () => {

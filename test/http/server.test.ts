@@ -29,6 +29,7 @@ describe('every response', () => {
     for (const { headers } of responses) {
       expect(headers.get('x-content-type-options')).toBe('nosniff')
       expect(headers.get('referrer-policy')).toBe('no-referrer')
+      expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'")
       expect(headers.get('x-request-id')).toMatch(/^[0-9a-f]{12}-[0-9a-z]+$/)
     }
     expect(new Set(responses.map(({ headers }) => headers.get('x-request-id'))).size).toBe(responses.length)

@@ -2,10 +2,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { listBuiltins } from '../../core/loader/discover.ts'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import { findFault } from '../../core/loader/verify.ts'
+import { findFaults } from '../../core/loader/verify.ts'
 import { createTestContext } from '../contracts.ts'
 
 let dir: string
@@ -45,7 +45,7 @@ describe('the built-in extensions', () => {
     const { problems, sources } = await loadFiles({})
     expect(problems).toEqual([])
     expect(sources.size).toBeGreaterThanOrEqual((await listBuiltins(join(import.meta.dirname, '..', '..'))).length)
-    for (const extension of sources.keys()) expect(findFault(extension, { compile: true })).toBeUndefined()
+    for (const extension of sources.keys()) expect(findFaults(extension, { compile: true })).toEqual([])
   })
 })
 
@@ -89,6 +89,72 @@ describe('a plugin given by its path', () => {
     })
     const { problems } = await loadFiles({ 'one.ts': channel(''), 'two.mjs': toolset('') }, ['./one.ts', './two.mjs'])
     expect(problems).toEqual([])
+  })
+})
+
+const provider = (fields: string) => `
+  import { defineProvider, Type } from 'svc-gateway/plugin'
+  export default defineProvider({ name: 'shop', description: 'Models.', config: Type.Object({}),
+    models: async () => () => {}, ${fields} })`
+
+const preset = (fields: string) => `
+  import { definePreset, Type } from 'svc-gateway/plugin'
+  export default definePreset({ name: 'shop', description: 'Orders.', payload: Type.Object({}),
+    mapping: { messageTemplate: 'An order.' }, ${fields} })`
+
+describe('a plugin with faults', () => {
+  it('is refused with one sentence for each of them', async () => {
+    const { problems, findings } = await loadFiles({ 'a.ts': channel('description: "", connect: 5, loginn: true') })
+    expect(problems).toHaveLength(3)
+    expect(findings.map(({ severity, plugin, extension, member }) => [severity, plugin, extension, member])).toEqual(
+      ['description', 'connect', 'loginn'].map((member) => ['error', './a.ts', 'channel "pager"', member]),
+    )
+  })
+
+  it('is used if they change nothing, with a warning', async () => {
+    const { channels, problems, warnings } = await loadFiles({
+      'a.mjs': `globalThis.shopOfTest = 1\n${channel("homepage: 'https://x.example'")}`,
+    })
+    Reflect.deleteProperty(globalThis, 'shopOfTest')
+    expect(problems).toEqual([])
+    expect(channels.has('pager')).toBe(true)
+    expect(warnings).toEqual([
+      'The import of the plugin "./a.mjs" adds the global shopOfTest; export it from a module.',
+      'The channel "pager" from "./a.mjs" has a fault: `homepage` is not a member of a channel, so it has no effect; ' +
+        'remove it.',
+    ])
+  })
+
+  it('may load the module domain, as old packages do', async () => {
+    expect(await loadFiles({ 'a.mjs': `import 'node:domain'\n${channel('')}` })).toMatchObject({ problems: [] })
+  })
+
+  it('may be an object of a class, which has members of its own', async () => {
+    const code = `import { Type } from 'svc-gateway/plugin'
+      class Dice {
+        kind = 'toolset'
+        name = 'dice'
+        description = 'Dice.'
+        tool = { name: 'roll', description: 'Rolls.', args: Type.Object({}), execute: () => 1 }
+        get tools() { return [this.tool] }
+      }
+      export default new Dice()`
+    expect(await loadFiles({ 'a.mjs': code })).toMatchObject({ problems: [], warnings: [] })
+  })
+
+  it('does not hide what its presets declare, whose scheme may be in another plugin', async () => {
+    const scheme = `import { defineScheme } from 'svc-gateway/plugin'
+      export default defineScheme({ name: 'parcel', description: 'P.', tokens: [{ header: 'x-parcel' }] })`
+    const { presets, problems } = await loadFiles({
+      'a.ts': preset("auth: { scheme: 'parcel' }"),
+      'b.ts': preset("name: 'other', tooAction: () => null, auth: { scheme: 'parcle' }"),
+      'c.ts': scheme,
+    })
+    expect(presets.has('shop')).toBe(true)
+    expect(problems).toEqual([
+      expect.stringContaining('did you mean `toAction`?'),
+      expect.stringContaining('did you mean "parcel"?'),
+    ])
   })
 })
 
@@ -215,7 +281,25 @@ describe('a broken plugin', () => {
       'with an unknown format',
       'a.ts',
       channel('limits: { maxText: 5, idempotency: "none", format: "bbcode" }'),
-      /`limits\.format` must be "markdown", "html", "whatsapp", "plain"/,
+      /`limits\.format` must be "markdown", "html", "plain", "ranges", or the marks/,
+    ],
+    [
+      'with half a mark',
+      'a.ts',
+      channel('limits: { maxText: 5, idempotency: "none", format: { bold: ["*"] } }'),
+      /`limits\.format\.bold` must be two texts/,
+    ],
+    [
+      'with a service that has no key',
+      'a.ts',
+      provider('service: { title: "Shop", model: "large" }'),
+      /in `service`, `keyVariables` must be a list/,
+    ],
+    [
+      'with a server without an address',
+      'a.ts',
+      provider('localServers: [{ name: "attic", title: "Attic" }]'),
+      /in `localServers\[0\]`, `baseUrl` is missing/,
     ],
     ['without limits', 'a.ts', channel('limits: undefined'), /`limits` must be an object/],
     [
@@ -269,7 +353,82 @@ describe('a broken plugin', () => {
         toAction: 'x' }`,
       /^The preset "p" from .* `toAction` must be a function/,
     ],
-    ['with a tool twice', 'a.ts', toolset('tools: [tool, tool]'), /"itself" already has a tool "roll"; rename it/],
+    [
+      'with an empty list',
+      'a.mjs',
+      'export default []',
+      /^The plugin "\.\/a\.mjs" was refused: its default export is an empty/,
+    ],
+    [
+      'that fails right after its import',
+      'a.mjs',
+      `setImmediate(() => { throw new Error('late') })`,
+      /failed \(Error: late/,
+    ],
+    ['with a misspelled member', 'a.ts', channel('normaliseId: (id) => id'), /did you mean `normalizeId`\?$/],
+    [
+      'with a misspelled limit',
+      'a.ts',
+      channel('limits: { maxText: 5, idempotency: "none", maxfileBytes: 5 }'),
+      /in `limits`, `maxfileBytes` is not a member of limits; did you mean `maxFileBytes`\?$/,
+    ],
+    ['with an alias that is no name', 'a.ts', channel('aliases: ["Big"]'), /in `aliases`, its name must be lower-case/],
+    ['whose tool is misspelled', 'a.ts', toolset('tools: [{ ...tool, optin: true }]'), /did you mean `optIn`\?$/],
+    [
+      'whose tool has an odd flag',
+      'a.ts',
+      toolset('tools: [{ ...tool, optIn: "yes" }]'),
+      /`optIn` must be true or false/,
+    ],
+    [
+      'whose schema has an unknown type',
+      'a.ts',
+      toolset('tools: [{ ...tool, args: { type: "object", properties: { n: { type: "int" } } } }]'),
+      /`args` is not a JSON Schema: `properties\.n\.type` must be "array", "boolean"/,
+    ],
+    [
+      'whose schema has a constructor in it',
+      'a.ts',
+      toolset('tools: [{ ...tool, args: { type: "object", properties: { n: Number } } }]'),
+      /`args` is not a JSON Schema: `properties\.n` must be a JSON Schema/,
+    ],
+    [
+      'whose mapping has an unknown key',
+      'a.ts',
+      preset("mapping: { mesageTemplate: 'x' }"),
+      /^The preset "shop" from .*: `mapping\.mesageTemplate` is not a known key; did you mean "messageTemplate"\?$/,
+    ],
+    [
+      'whose mapping has a broken template',
+      'a.ts',
+      preset("mapping: { messageTemplate: '{{ a b }}' }"),
+      /: `mapping\.messageTemplate` contains \{\{ a b \}\}/,
+    ],
+    [
+      'whose mapping has an unknown level',
+      'a.ts',
+      preset("mapping: { messageTemplate: 'x', thinking: 'lots' }"),
+      /: `mapping\.thinking` must be one of/,
+    ],
+    [
+      'of an unknown scheme',
+      'a.ts',
+      preset("auth: { scheme: 'hmca' }"),
+      /`auth\.scheme` is not a known scheme; did you/,
+    ],
+    [
+      'with a key of another scheme',
+      'a.ts',
+      preset("auth: { scheme: 'hmac', hedaer: 'x-sign' }"),
+      /`auth\.hedaer` is not a known key; did you mean "header"\?$/,
+    ],
+    [
+      'with a secret in its code',
+      'a.ts',
+      preset("auth: { scheme: 'hmac', header: 'x-sign', secret: 'x' }"),
+      /`auth\.secret` is known to whoever has the plugin; remove it/,
+    ],
+    ['with a tool twice', 'a.ts', toolset('tools: [tool, tool]'), /it has two tools "roll"; rename one of them/],
   ]
 
   it.each(cases)('%s is refused with a sentence, and the rest starts', async (...[, file, code, sentence]) => {
@@ -301,6 +460,36 @@ describe('a broken plugin', () => {
     expect(problems).toEqual([
       expect.stringContaining('importing it failed (Error: the import did not end within 1000 ms)'),
     ])
+  })
+
+  it('does not take the errors of others, even if several are imported at once', async () => {
+    const seen: unknown[] = []
+    const listener = (error: Error): void => void seen.push(error.message)
+    const others = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException').on('uncaughtException', listener)
+    onTestFinished(() => {
+      process.removeAllListeners('uncaughtException')
+      for (const other of others) process.on('uncaughtException', other)
+    })
+    const slow = `await new Promise((resolve) => setTimeout(resolve, 20));`
+    const loads = ['a', 'b'].map((folder) =>
+      loadFiles({
+        [`${folder}/a.mjs`]: slow,
+        [`${folder}/b.mjs`]: `setTimeout(() => { throw new Error('late') }); ${slow}`,
+      }),
+    )
+    const timer = setInterval(() => {
+      if (!process.listeners('uncaughtException').includes(listener)) {
+        clearInterval(timer)
+        throw new Error('elsewhere')
+      }
+    })
+    const problems = (await Promise.all(loads)).flatMap((extensions) => extensions.problems)
+    expect(problems.filter((problem) => problem.includes('late'))).toHaveLength(2)
+    setImmediate(() => {
+      throw new Error('afterwards')
+    })
+    await expect.poll(() => seen).toEqual(['elsewhere', 'afterwards'])
   })
 
   it('does not affect other extensions of its list', async () => {

@@ -3,13 +3,15 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { loadExtensions } from '../../core/loader/registry.ts'
-import { findFault } from '../../core/loader/verify.ts'
+import { findFaults } from '../../core/loader/verify.ts'
 import { defineScheme, type Signature, Type } from '../../core/plugin/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { temporaryFolder } from '../helpers.ts'
 
-const faultOf = (fields: object) =>
-  findFault({ kind: 'scheme', name: 'odd', description: 'Odd.', ...fields }, { compile: true })
+const faultsOf = (fields: object): string =>
+  findFaults({ kind: 'scheme', name: 'odd', description: 'Odd.', ...fields }, { compile: true })
+    .map(({ problem }) => problem)
+    .join('\n')
 
 const signed = (fields: object) => ({ signatures: [{ header: 'x-sign', ...fields } as Signature] })
 const time = { header: 'x-time' }
@@ -39,6 +41,15 @@ describe('a scheme', () => {
     [signed({ id: 'x-id' }), '`signed` must contain {headers.x-id}'],
     [{ tokens: [{ header: 'Authorization' }] }, 'in `tokens[0]`, `header` must be the name of a header in lower case'],
     [{ tokens: [{ header: 'authorization', word: '' }] }, '`word` must be a text'],
+    [
+      signed({ secretencoding: 'hex' }),
+      'in `signatures[0]`, `secretencoding` is not a member of an entry; did you mean',
+    ],
+    [{ tokens: [{ header: 'x', words: 'Token' }] }, 'in `tokens[0]`, `words` is not a member of an entry'],
+    [
+      { ...signed({}), acknowlege: () => 'ok' },
+      '`acknowlege` is not a member of a scheme; did you mean `acknowledge`?',
+    ],
     [{ createVerifier: 5 }, '`createVerifier` must be a function'],
     [{ createVerifier() {}, hiddenHeaders: ['X'] }, 'in `hiddenHeaders[0]`'],
     [{ createVerifier() {}, covers: ['time'] }, '`covers` must be a list of "body" and "url"'],
@@ -51,7 +62,7 @@ describe('a scheme', () => {
     [{ ...signed({}), config: Type.String() }, '`config` must be the schema of an object'],
     [{ ...signed({}), description: '' }, '`description` is missing'],
     [{ ...signed({}), name: 'Odd One' }, 'its name must be lower-case letters'],
-  ])('is refused: %j', (fields, sentence) => expect(faultOf(fields)).toContain(sentence))
+  ])('is refused: %j', (fields, sentence) => expect(faultsOf(fields)).toContain(sentence))
 
   it.each([
     [signed({})],
@@ -61,12 +72,10 @@ describe('a scheme', () => {
     [signed({ signed: '{headers.X-Id}{body}', id: 'x-id' })],
     [{ signatures: () => [] }],
     [{ tokens: [{ header: 'authorization', word: 'Token' }] }],
-  ])('is accepted: %j', (fields) => expect(faultOf(fields)).toBeUndefined())
+  ])('is accepted: %j', (fields) => expect(faultsOf(fields)).toBe(''))
 
   it('is what defineScheme returns', () => {
-    expect(
-      findFault(defineScheme({ name: 'odd', description: 'Odd.', ...signed({}) }), { compile: true }),
-    ).toBeUndefined()
+    expect(findFaults(defineScheme({ name: 'odd', description: 'Odd.', ...signed({}) }), { compile: true })).toEqual([])
   })
 
   it('of a name that is taken is refused, and the message says who has it', async () => {

@@ -29,7 +29,7 @@ const longestMessages = 32_000
 const longestMail = 22_000
 const longestKey = 512
 
-describe.each([...presets])('the preset %s', async (name, { preset, judge, idOf }) => {
+describe.each([...presets])('the preset %s', { timeout: 120_000 }, async (name, { preset, judge, idOf }) => {
   const schema = preset.payload as Schema
   const own = (await preset.samples?.({ id: 'e0c1a8f2', now: '2030-01-31T09:00:00Z' })) ?? []
   const samples: Sample[] = [
@@ -197,13 +197,15 @@ function caught(examine: () => readonly string[]): readonly string[] {
 }
 
 /**
- * Whether twice the length costs at most three times as much. What costs next to nothing is not measured again: at
- * 10,000 characters, an expression that takes quadratic time needs fifty milliseconds or more.
+ * Whether four times the length costs at most eight times as much: four times if it is linear, 16 times if it is
+ * quadratic. What costs next to nothing is not compared: an expression that takes quadratic time needs fifty
+ * milliseconds or more for 10,000 characters, and 800 for 40,000.
  */
 function growsLinearly(cost: (length: number) => number): boolean {
   if (cost(10_000) < 15) return true
   const best = (length: number) => Math.min(...Array.from({ length: 3 }, () => cost(length)))
-  return best(20_000) <= 3 * best(10_000)
+  const longer = best(40_000)
+  return longer < 200 || longer <= 8 * best(10_000)
 }
 
 function cpuTimeOf(work: () => unknown): number {

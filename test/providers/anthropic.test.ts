@@ -5,10 +5,11 @@ import anthropic from '../../plugins/providers/anthropic.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { providerContract } from '../contracts/provider.ts'
 import { startAnthropic } from '../doubles/anthropic.ts'
+import { answerFor } from '../doubles/wire.ts'
 
-providerContract(anthropic, async () => {
+providerContract(anthropic, async (answer) => {
   const wire = await startAnthropic()
-  wire.script({ text: 'Hello.' })
+  wire.otherwise(answerFor(answer))
   return { config: { baseUrl: `${wire.url}/v1`, apiKey: 'key-1' }, modelId: 'claude-opus-4-6', close: wire.close }
 })
 

@@ -6,7 +6,15 @@ import builtin from '../../plugins/providers/builtin.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { providerContract } from '../contracts/provider.ts'
 
-providerContract(builtin, async () => ({ config: {}, modelId: 'rules' }), { unknownModelId: 'gpt' })
+providerContract(
+  builtin,
+  async (answer) => ({
+    config: {},
+    modelId: 'rules',
+    ...('tool' in answer && { prompt: `/${answer.tool} ${answer.args}` }),
+  }),
+  { unknownModelId: 'gpt', without: ['brokenArguments', 'hangs'] },
+)
 
 type Model = Extract<LanguageModel, { specificationVersion: 'v4' }>
 type Call = Parameters<Model['doGenerate']>[0]

@@ -5,16 +5,21 @@ import google from '../../plugins/providers/google.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { providerContract } from '../contracts/provider.ts'
 import { startGoogle } from '../doubles/google.ts'
+import { answerFor } from '../doubles/wire.ts'
 
-providerContract(google, async () => {
-  const wire = await startGoogle()
-  wire.script({ text: 'Hello.' })
-  return {
-    config: { baseUrl: `${wire.url}/v1beta`, apiKey: 'key-1' },
-    modelId: 'gemini-3-pro-preview',
-    close: wire.close,
-  }
-})
+providerContract(
+  google,
+  async (answer) => {
+    const wire = await startGoogle()
+    wire.otherwise(answerFor(answer))
+    return {
+      config: { baseUrl: `${wire.url}/v1beta`, apiKey: 'key-1' },
+      modelId: 'gemini-3-pro-preview',
+      close: wire.close,
+    }
+  },
+  { without: ['brokenArguments'] },
+)
 
 it('sends its key and headers, the model as it is named, and the thinking level', async () => {
   const wire = await startGoogle()

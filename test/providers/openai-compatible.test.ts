@@ -5,10 +5,11 @@ import openaiCompatible from '../../plugins/providers/openai-compatible.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { providerContract } from '../contracts/provider.ts'
 import { startOpenAiChat } from '../doubles/openai.ts'
+import { answerFor } from '../doubles/wire.ts'
 
-providerContract(openaiCompatible, async () => {
+providerContract(openaiCompatible, async (answer) => {
   const wire = await startOpenAiChat()
-  wire.script({ text: 'Hello.' })
+  wire.otherwise(answerFor(answer))
   return { config: { baseUrl: `${wire.url}/v1` }, modelId: 'qwen', close: wire.close }
 })
 

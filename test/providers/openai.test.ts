@@ -5,10 +5,11 @@ import openai from '../../plugins/providers/openai.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { providerContract } from '../contracts/provider.ts'
 import { startOpenAiResponses } from '../doubles/openai.ts'
+import { answerFor } from '../doubles/wire.ts'
 
-providerContract(openai, async () => {
+providerContract(openai, async (answer) => {
   const wire = await startOpenAiResponses()
-  wire.script({ text: 'Hello.' })
+  wire.otherwise(answerFor(answer))
   return { config: { baseUrl: `${wire.url}/v1`, apiKey: 'key-1' }, modelId: 'gpt-5.2', close: wire.close }
 })
 

@@ -87,7 +87,8 @@ describe('a schedule', () => {
     await running.result('cron', { action: 'add', ...to, name: 'other', every: '24d' })
     await running.sent('Water the plants.')
     expect(await nextOf(running, 'hourly')).toBeLessThanOrEqual(hour)
-    expect(running.chat.held).toHaveLength(1)
+    // A message may be sent in parts.
+    expect(running.chat.held.filter(({ key }) => key.endsWith(':0'))).toHaveLength(1)
   })
 
   it('does not fire twice for a time of day that a small clock correction repeats', async () => {

@@ -40,7 +40,7 @@ export const get = (url: string, path: string): Promise<Answer> =>
 /** Resolves with the run when it has ended. */
 export async function ended(url: string, runId: string): Promise<{ status: string; error?: { type: string } }> {
   const { body } = await get(url, `/runs/${runId}`)
-  if (!['queued', 'running'].includes(body.status)) return body
+  if (!['queued', 'running', 'waiting'].includes(body.status)) return body
   await new Promise((resolve) => setTimeout(resolve, 10))
   return await ended(url, runId)
 }

@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
-import { startModel } from '../doubles/model.ts'
+import { login } from '../control/rpc-client.ts'
+import { messagesOf, startModel } from '../doubles/model.ts'
 import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { newEvent, newSchedule } from '../contracts/store-samples.ts'
 import { closeAtEnd, share } from '../share.ts'
@@ -21,6 +22,32 @@ afterAll(() => database.remove())
 
 const start = (changes: Document = {}): Promise<RunningGateway> =>
   startGateway({ storage: { url: database.url }, ...changes })
+
+/** Its model calls a tool and then names the gateway. */
+async function startWithTool(name: string): Promise<RunningGateway> {
+  const [model, dir] = [await startModel(), temporaryFolder()]
+  model.otherwise((request) =>
+    messagesOf(request).at(-1)?.role === 'tool' ? { text: `Done by ${name}.` } : { tool: 'add', args: { n: 7 } },
+  )
+  await writeFile(join(dir, 'adder.mjs'), adder)
+  const changes = {
+    storage: { url: database.url },
+    providers: model.providers,
+    plugins: ['./adder.mjs'],
+    agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } },
+    tools: { byOrigin: { hook: { allow: ['add'] } } },
+  }
+  return await startGateway(changes, dir)
+}
+
+const adder = `
+  export default {
+    kind: 'toolset', name: 'adder', description: 'Adds.',
+    tools: [{
+      name: 'add', group: 'adder', description: 'Adds.', effects: [],
+      args: { type: 'object', properties: { n: { type: 'integer' } } }, execute: ({ n }) => n + 1,
+    }],
+  }`
 
 describe('two gateways on one database', () => {
   it('answer Prefer: wait and run webhooks, whichever of them has the run', async () => {
@@ -64,6 +91,34 @@ describe('two gateways on one database', () => {
     await expect.poll(async () => (await record()).status, { timeout: 20_000 }).toBe('succeeded')
   })
 
+  it('show the steps of a run live, whichever of them executes it', async () => {
+    const [one, other] = await Promise.all([startWithTool('one'), startWithTool('other')])
+    const { call, notifications, until } = await login(other.url)
+    await call('subscribe', { topics: ['step'] })
+    const body = { message: 'Do it.', deliver: false, wakeMode: 'next-heartbeat' }
+    const stepsOf = (runId: string) => notifications.map(({ params }) => params).filter((step) => step.runId === runId)
+    // Until the first gateway knows of the subscriber it sends nothing, and each of them may execute the run.
+    const runIds: string[] = []
+    const findShown = () => runIds.find((id) => stepsOf(id)[0]?.number === 1)
+    const runOnce = async () => {
+      const { runId, reply } = (await one.post('/hooks/agent', body, { prefer: 'wait=20' })).body
+      if (reply === 'Done by one.') runIds.push(runId)
+    }
+    await expect.poll(async () => findShown() ?? (await runOnce())).toBeDefined()
+    const runId = findShown()
+    await until(({ params }) => params.runId === runId && params.number === 3 && params.status === 'succeeded')
+    const seen = stepsOf(runId as string)
+    expect(seen.map(({ number, status }) => [number, status])).toEqual([
+      [1, 'running'],
+      [1, 'succeeded'],
+      [2, 'running'],
+      [2, 'succeeded'],
+      [3, 'running'],
+      [3, 'succeeded'],
+    ])
+    expect(seen[2]).toMatchObject({ sessionKey: expect.any(String), tool: 'add', args: { n: 7 } })
+  })
+
   it('accept a request with the same key once', async () => {
     const [one, other] = await Promise.all([start(), start()])
     const post = (gateway: RunningGateway) =>
@@ -91,13 +146,13 @@ describe('two gateways on one database', () => {
     const listener = new Client({ connectionString: database.url })
     await listener.connect()
     onTestFinished(() => listener.end())
-    // Each of them reports its presence at its start. The failures are sent together.
+    // The failures are sent together, on a busy machine in several messages.
     const payloads: string[] = []
     listener.on('notification', ({ payload = '' }) => payloads.push(payload))
     await listener.query(`LISTEN ${await channelOf(database.url)}`)
     const failures = Array.from({ length: 19 }, () => fail(one))
     expect(new Set(await Promise.all(failures))).toEqual(new Set([401]))
-    await expect.poll(() => payloads.some(({ length }) => length > 1_000)).toBe(true)
+    await expect.poll(() => payloads.join('').length).toBeGreaterThan(1_000)
     let refused = 0
     while ((await fail(other)) === 401) refused++
     expect(refused).toBeLessThan(10)

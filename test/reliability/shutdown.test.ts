@@ -14,7 +14,9 @@ describe('SIGTERM', () => {
     const texts = Array.from({ length: 50 }, (_, index) => `half sent ${index}`)
     const halves = await Promise.all(texts.map((text) => sendHeaders(gateway.url, { text, mode: 'next-heartbeat' })))
     // Browsers open connections in advance.
-    const silent = connect(Number(new URL(gateway.url).port), '127.0.0.1').resume()
+    const silent = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+      .resume()
+      .on('error', () => {})
     await once(silent, 'connect')
     const exit = gateway.end('SIGTERM')
     await refused(gateway.url)

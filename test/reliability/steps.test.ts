@@ -113,7 +113,7 @@ describe('a gateway that is killed', () => {
     expect(await ended(again.url, runId)).toMatchObject({ status: 'failed', usage: { steps: 1, totalTokens: 70 } })
   })
 
-  it('again and again does not end a run that gets further each time', async () => {
+  it('again and again does not end a run that gets further each time', { timeout: 60_000 }, async () => {
     const { model, dir, config, calls } = await setUp()
     for (let times = 0; times < 5; times++) model.script({ tool: 'add', args: {} }, { hang: true })
     model.script({ text: 'Done.' })

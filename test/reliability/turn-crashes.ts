@@ -59,7 +59,7 @@ export async function surviveCrashesInTurns({
   model.otherwise((request) => progress.answer(request))
   writeFileSync(join(dir, 'marks.txt'), '')
   const files = Array.from({ length: gateways }, (_, index) =>
-    writeGateway(join(dir, String(index)), dir, { model, databaseUrl, maxAttempts }),
+    writeGateway(join(dir, String(index)), dir, { model, apiKey: keyOf(index), databaseUrl, maxAttempts }),
   )
   const running = await Promise.all(files.map((file) => spawnGateway(file)))
   onTestFinished(async () => void (await Promise.all(running.map((gateway) => gateway.end('SIGKILL')))))
@@ -70,7 +70,11 @@ export async function surviveCrashesInTurns({
   const posting = Array.from({ length: sessions }, (_, session) => postUntil(stop.signal, { session, url, runIds }))
   for (let kill = 0; kill < kills; kill++) {
     const index = kill % gateways
+    const requests = () => progress.requestsWith(keyOf(index))
+    const begun = requests()
     await delay(lifeMs + random() * 600)
+    // On a busy machine, a gateway that is killed all the time would never get further with the runs that it holds.
+    await expect.poll(requests, { timeout: 60_000 }).toBeGreaterThan(begun + sessions)
     await running[index]?.end('SIGKILL')
     running[index] = await spawnGateway(files[index] as string)
   }
@@ -78,15 +82,23 @@ export async function surviveCrashesInTurns({
   await Promise.all(posting)
 
   const [last] = running as [GatewayProcess]
-  const runs = await Promise.all(runIds.map((runId) => ended(last.url, runId)))
+  const runs = await mapInBatches(runIds, (runId) => ended(last.url, runId))
   expect(runs.filter(({ status }) => status !== 'succeeded')).toEqual([])
   expect(progress.setbacks).toEqual([])
   const marks = readFileSync(join(dir, 'marks.txt'), 'utf8').trim().split('\n')
   expect(marks.filter((mark, index) => marks.indexOf(mark) !== index)).toEqual([])
-  const steps = await Promise.all(runIds.map(async (runId) => await stepsOf(last.url, runId)))
+  const steps = await mapInBatches(runIds, (runId) => stepsOf(last.url, runId))
   for (const one of steps) expect(one.map(({ kind }) => kind).join()).toBe(kindsOfTurn)
   const interrupted = steps.flat().filter(({ status }) => status === 'interrupted').length
   return { runs: runIds.length, interrupted, attempts: progress.attempts() }
+}
+
+/** Thousands of connections at once would be reset. */
+async function mapInBatches<Item, Result>(items: readonly Item[], map: (item: Item) => Promise<Result>) {
+  const results: Result[] = []
+  for (let from = 0; from < items.length; from += 100)
+    results.push(...(await Promise.all(items.slice(from, from + 100).map(map))))
+  return results
 }
 
 const kindsOfTurn = callsOfStep
@@ -97,15 +109,21 @@ const kindsOfTurn = callsOfStep
 const stepsOf = async (url: string, runId: string): Promise<{ kind: string; status: string }[]> =>
   (await get(url, `/runs/${runId}/steps?limit=200`)).body.items
 
-function writeGateway(
-  own: string,
-  dir: string,
-  { model, databaseUrl, maxAttempts }: { model: ModelServer; databaseUrl?: string | undefined; maxAttempts: number },
-): string {
+/** Tells the model which gateway asks. */
+const keyOf = (index: number): string => `key-of-gateway-${index}`
+
+interface GatewayOptions {
+  model: ModelServer
+  apiKey: string
+  databaseUrl: string | undefined
+  maxAttempts: number
+}
+
+function writeGateway(own: string, dir: string, { model, apiKey, databaseUrl, maxAttempts }: GatewayOptions): string {
   mkdirSync(own)
   writeFileSync(join(dir, 'bench.mjs'), plugin)
   const changes: Document = {
-    providers: model.providers,
+    providers: { double: { ...(model.providers['double'] as object), apiKey } },
     plugins: [join(dir, 'bench.mjs')],
     agents: { defaults: { model: 'double/m', heartbeat: { every: '0' }, maxConcurrent: 48, maxAttempts } },
     tools: { byOrigin: { hook: { allow: ['mark'] } } },
@@ -150,13 +168,14 @@ async function untilAlive<Result>(request: () => Promise<Result | undefined>): P
 function createProgress() {
   const reached = new Map<string, number>()
   const setbacks: string[] = []
-  let requests = 0
+  const keys: string[] = []
   return {
     setbacks,
+    requestsWith: (key: string) => keys.filter((one) => one === key).length,
     /** Requests beyond those that turns without a crash make. */
-    attempts: () => requests - reached.size * (callsOfStep.length + 1),
+    attempts: () => keys.length - reached.size * (callsOfStep.length + 1),
     answer: (request: WireRequest): Answer => {
-      requests++
+      keys.push(request.headers.authorization?.replace('Bearer ', '') ?? '')
       const messages = messagesOf(request)
       const start = messages.findLastIndex(({ role }) => role === 'user')
       const [, turn = ''] = /<(\d+-\d+)>/.exec(messages[start]?.content ?? '') ?? []

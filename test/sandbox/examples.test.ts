@@ -179,7 +179,7 @@ describe('docs/transforms.md', () => {
     const { sandbox } = startSandbox({ [`${name}.ts`]: code })
     const [, payload = ''] = /echo '(.*)' \|/.exec(page) ?? []
     const [, expected = ''] = /\n(\{\n {2}"name"[\s\S]*?\n\})\n/.exec(page) ?? []
-    const first = sandbox.load(`${name}.ts`)
+    const first = sandbox.load(`${name}.ts`, { timeoutMs: 10_000 })
     expect((await first.run({ ...callWith(null), payload })).result).toEqual(JSON.parse(expected))
     expect((await run(first, { host: 'db1', disk: '/var', usedPercent: 12 })).result).toBeNull()
   })

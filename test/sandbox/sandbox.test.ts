@@ -181,13 +181,13 @@ describe('a result of a transform', () => {
 })
 
 describe('a transform with a payload schema', () => {
-  const module = `import { Type } from 'svc-gateway/plugin'
+  const module = `import { Type } from 'svc-gateway/transform'
     export const payload = Type.Object({
       items: Type.Array(Type.Object({ id: Type.Integer() })),
       kind: Type.Optional(Type.String({ pattern: '^(a+)+$' })),
     })
     export default ({ payload }) => ({ message: String(payload.items.length) })`
-  Object.assign(files, { 'typed.ts': module, 'plain.ts': module.replace('svc-gateway/plugin', 'typebox') })
+  Object.assign(files, { 'typed.ts': module, 'plain.ts': module.replace('svc-gateway/transform', 'typebox') })
 
   it('runs if the payload matches, and is refused with the path of the problem otherwise', async () => {
     for (const file of ['typed.ts', 'plain.ts']) {

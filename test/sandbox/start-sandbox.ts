@@ -40,7 +40,8 @@ export function startSandbox(files: Record<string, string> = {}, options: Partia
   mkdirSync(dir)
   for (const [path, text] of Object.entries(files)) write(path, text)
   const { log, lines } = recordingLog()
-  const sandbox = createSandbox({ root: dir, dir, log, ...options })
+  // While many other tests run, a module takes longer to load.
+  const sandbox = createSandbox({ root: dir, dir, log, loadMs: 10_000, ...options })
   closeAtEnd(async () => {
     await sandbox.close()
     rmSync(home, { recursive: true, force: true })

@@ -1,9 +1,12 @@
 // Samples of all store operations: for each, arguments that make it execute all of its statements.
-import { type OperationName, perform } from '../../core/store/operations.ts'
-import type { AcceptCommand, PageRequest, Store } from '../../core/store/store.ts'
+import { toAcceptRows } from '../../core/store/accept.ts'
+import { type OperationArgs, type OperationName, perform } from '../../core/store/operations.ts'
+import type { AcceptCommand, PageRequest } from '../../core/store/store.ts'
 import type { Transaction } from '../../core/store/transaction.ts'
 import {
   cancelledEnd,
+  newApproval,
+  newAudit,
   newRequest,
   newEvent,
   newKey,
@@ -27,7 +30,7 @@ const route = {
   agentId: 'main',
 }
 
-type Samples = { [Name in OperationName]: Parameters<Store[Name]>[] }
+type Samples = { [Name in OperationName]: OperationArgs<Name>[] }
 
 /** For each operation, arguments that make it execute all of its statements. */
 export const createSamples = (page: PageRequest): Samples => ({
@@ -46,6 +49,13 @@ export const createSamples = (page: PageRequest): Samples => ({
       { at: start, idempotency: newKey() },
     ] satisfies AcceptCommand[]
   ).map((command) => [command]),
+  recordAudit: [[{ ...newAudit(), at: start, outcome: 'refused', reason: 'forbidden' }]],
+  listAudit: [
+    [{}, page],
+    [{ actor: 'gateway', agents: ['main'], since: start }, page],
+  ],
+  purgeAudit: [[{ before: start + 1 }]],
+  acceptRows: [[toAcceptRows({ at: start, events: [newEvent()] })]],
   recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
   listRequests: [
     [{}, page],
@@ -65,10 +75,27 @@ export const createSamples = (page: PageRequest): Samples => ({
     [held, start],
     [held, start, { notBefore: start, provider: 'claude', aside: false, result: {} }],
   ],
+  suspendRun: [[held, start]],
+  createApproval: [[{ at: start, approvals: [newApproval()], deliveries: [newDelivery()] }]],
+  answerApproval: (['approved', 'expired', 'cancelled'] as const).map((status) => [
+    'asked',
+    { status, at: start, by: null, reason: null, deliveries: [newDelivery()] },
+  ]),
+  getApproval: [['asked']],
+  findApproval: [['hash']],
+  listApprovals: [
+    [{}, page],
+    [{ status: 'waiting' }, page],
+    [{ runId: 'held' }, page],
+  ],
+  readRunApprovals: [['held']],
+  extendApproval: [['approval', start + 1]],
+  listDueApprovals: [[start]],
+  getNextApprovalExpiry: [[]],
   advanceRetries: [['claude', [start]]],
   releaseUnheldRuns: [['me', ['held']]],
   recoverExpiredRuns: [[start]],
-  retryRun: [['failed', { id: 'again', at: start }]],
+  retryRun: [['failed', { id: 'again', at: start }, newAudit()]],
   cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
   getRun: [['held']],
   listRuns: [
@@ -77,6 +104,7 @@ export const createSamples = (page: PageRequest): Samples => ({
     [{ status: 'queued' }, page],
     [{ status: 'running' }, page],
     [{ status: 'failed' }, page],
+    [{ status: 'waiting' }, page],
   ],
   countQueuedRuns: [[]],
   getNextRetryAt: [[start]],
@@ -101,14 +129,14 @@ export const createSamples = (page: PageRequest): Samples => ({
   ],
   failDelivery: [['m', { chunk: 0, reason: 'gone', event: newEvent() }, start]],
   recoverExpiredDeliveries: [[start], [start, { channel: 'pager', accountId: 'default', owner: 'me' }]],
-  listRunDeliveries: [['held']],
+  listRunDeliveries: [[['held']], [['held', 'ended']]],
   listDeliveries: [
     [{}, page],
     [{ status: 'failed' }, page],
   ],
   hasKey: [[newKey(), start]],
   getDelivery: [['m']],
-  retryDelivery: [['m', start]],
+  retryDelivery: [['m', start, newAudit()]],
   getNextDeliveryAt: [[]],
   getLiveCounts: [[]],
   addSchedule: [[newSchedule(), { at: start, most: 9 }]],
@@ -117,7 +145,7 @@ export const createSamples = (page: PageRequest): Samples => ({
     [{}, page],
     [{ agentId: 'main' }, page],
   ],
-  removeSchedule: [['daily', 'main']],
+  removeSchedule: [['daily', 'main', { at: start, change: newAudit() }]],
   moveSchedule: [['daily', { from: start, to: start + 1 }]],
   listDueSchedules: [[start, 9]],
   getNextScheduleAt: [[]],
@@ -133,9 +161,28 @@ export const createSamples = (page: PageRequest): Samples => ({
   recordSteps: [
     [held, { steps: [newStep()], count: 1 }],
     [held, { steps: [newStep({ endedAt: null, status: 'running' })], count: 1 }],
+    [
+      held,
+      {
+        steps: [newStep({ endedAt: null, status: 'waiting' })],
+        count: 1,
+        asked: { at: start, approvals: [newApproval()], deliveries: [newDelivery()] },
+      },
+    ],
   ],
   listSteps: [['held', { limit: 9 }]],
   readSteps: [['held']],
+  listUsage: [[{ from: 0, until: start + 1, limit: 9 }]],
+  listSessionUsage: [[{ from: 0, until: start + 1, limit: 9 }]],
+  sumSubagentUsage: [['held']],
+  purgeUsage: [[{ before: start + 1, sessionsBefore: start + 1 }]],
+  sumBudgetUsage: [[[{ scope: 'all', from: start, to: start + 1 }]]],
+  purgeBudgetUsage: [[{ before: start }]],
+  alertBudget: [[{ name: 'budget[0] 80', window: start, delivery: newDelivery() }, start]],
+  postponeRun: [[held, { budget: 'budget[0]', until: start }]],
+  listWaitingRuns: [[{ after: 0, limit: 9, except: ['budget[0]'] }]],
+  releaseWaitingRuns: [[['waiting'], start]],
+  moveWaitingRuns: [[{ budget: 'budget[0]', until: start }]],
   purgeStepContents: [[{ before: start + 1 }]],
   getSpace: [[]],
   reclaimSpace: [[1]],

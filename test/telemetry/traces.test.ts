@@ -5,6 +5,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { startGoogle } from '../doubles/google.ts'
 import { startModel } from '../doubles/model.ts'
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../doubles/otlp.ts'
 import { tracePackages } from '../../core/telemetry/tracer.ts'
@@ -165,6 +166,23 @@ describe('a webhook', () => {
     const lines = gateway.log.map((line) => JSON.parse(line))
     expect(lines.find(({ msg }) => msg === 'run ended')).toMatchObject({ runId, traceId })
     expect(lines.find(({ msg }) => msg === 'tool failed')).toMatchObject({ runId, traceId })
+  })
+})
+
+describe('the name of a provider', () => {
+  it('is that of its service, whatever its section is called', async () => {
+    const { otlp, dir, config } = await setUp()
+    const wire = await startGoogle()
+    closeAtEnd(() => wire.close())
+    wire.script({ text: 'A reply.' })
+    const providers = { mine: { kind: 'google', apiKey: secret, baseUrl: `${wire.url}/v1beta` } }
+    const agents = { defaults: { model: 'mine/gemini-3-pro-preview', heartbeat: { every: '0' } } }
+    const gateway = await start(dir, { ...config, providers, agents }, { env: variables(otlp) })
+    await post(gateway.url, ['agent', run])
+    const spans = await otlp.until('invoke_agent main')
+    const model = { 'gen_ai.provider.name': 'gcp.gemini', 'gen_ai.request.model': 'gemini-3-pro-preview' }
+    expect(find(spans, 'invoke_agent main').attributes).toMatchObject(model)
+    expect(find(spans, 'chat gemini-3-pro-preview').attributes).toMatchObject(model)
   })
 })
 

@@ -18,7 +18,7 @@ interface Setup {
   execute?: Tool['execute']
   args?: Tool['args']
   effects?: readonly ToolEffect[]
-  allows?: Policy['allows']
+  judge?: Policy['judge']
   timeoutMs?: number
 }
 
@@ -27,7 +27,7 @@ async function setUp({
   execute = () => 'ok',
   args = Type.Object({}),
   effects,
-  allows = () => true,
+  judge = () => ({ verdict: 'allow' }),
   timeoutMs = 60_000,
 }: Setup = {}) {
   const context = createTestContext()
@@ -36,8 +36,8 @@ async function setUp({
   const registry = await openToolRegistry({ toolsets: [toolset], settings: () => ({}), context: () => context })
   const invoke = createInvoke({
     registry,
-    policy: { allows },
-    ruleOfTwo: { admit: async () => undefined },
+    policy: { judge },
+    ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
     toolApi: () => toolApi,
     timeoutMs,
     log: context.log,
@@ -97,7 +97,9 @@ describe('a tool call', () => {
   })
 
   it('fails in the same way for an unknown tool and for one that is not allowed', async () => {
-    const { call } = await setUp({ allows: ({ agentId }, tool) => tool === 'probe' && agentId === 'main' })
+    const { call } = await setUp({
+      judge: ({ agentId }, tool) => ({ verdict: tool === 'probe' && agentId === 'main' ? 'allow' : 'deny' }),
+    })
     expect(await call()).toBe('ok')
     const refused = await Promise.all([
       refusal(call({ tool: 'PROBE' })),

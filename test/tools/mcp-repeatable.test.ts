@@ -1,17 +1,22 @@
-// Tests which tools of MCP servers may be called again after a crash: those whose server says that a second call is safe.
+// Tests what tools of MCP servers change, and which may be called again after a crash, by what their server says.
 import { expect, it } from 'vitest'
 import { toTools } from '../../plugins/tools/mcp/tools.ts'
+import type { Tool } from '../../core/plugin/plugin.ts'
 import { createTestContext } from '../contracts/context.ts'
 
-it.each([
-  [{ readOnlyHint: true }, true],
-  [{ idempotentHint: true }, true],
-  [{ readOnlyHint: false, destructiveHint: true }, false],
-  [{ readOnlyHint: 'true' }, false],
-  [undefined, false],
-])('a tool with the annotations %j is repeatable: %j', (annotations, isRepeatable) => {
+type Declared = Pick<Tool, 'changes' | 'repeatable'>
+
+it.each<[object | undefined, Declared]>([
+  [{ readOnlyHint: true }, { changes: 'nothing', repeatable: true }],
+  [{ idempotentHint: true }, { repeatable: true }],
+  [{ readOnlyHint: false, destructiveHint: true }, { repeatable: false }],
+  [{ destructiveHint: false }, { changes: 'adds', repeatable: false }],
+  [{ readOnlyHint: 'true' }, { repeatable: false }],
+  [undefined, { repeatable: false }],
+])('a tool with the annotations %j has the members %j', (annotations, { changes, repeatable }) => {
   const listed = { name: 'look', inputSchema: { type: 'object' }, annotations }
   const { log } = createTestContext()
   const [tool] = toTools([listed], { server: 'fixture', call: () => expect.fail('it was called'), log })
-  expect(tool).toMatchObject({ name: 'fixture__look', repeatable: isRepeatable })
+  expect(tool).toMatchObject({ name: 'fixture__look', repeatable })
+  expect(tool?.changes).toBe(changes)
 })

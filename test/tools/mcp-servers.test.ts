@@ -52,8 +52,8 @@ async function connect(
   closeAtEnd(() => registry.close())
   const invoke = createInvoke({
     registry,
-    policy: { allows: () => true },
-    ruleOfTwo: { admit: async () => undefined },
+    policy: { judge: () => ({ verdict: 'allow' }) },
+    ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
     toolApi: () => createTestToolApi(toolApi),
     timeoutMs,
     log: context.log,
@@ -168,7 +168,7 @@ describe('an MCP server that is a program', () => {
 
   it('that hangs has its call cancelled at the deadline, remains usable, and is stopped with the gateway', async () => {
     const marker = join(temporaryFolder(), 'marker')
-    const { tools, call, registry } = await connect({ s: honest({ env: { CANCELLED: marker } }) }, { timeoutMs: 300 })
+    const { tools, call, registry } = await connect({ s: honest({ env: { CANCELLED: marker } }) }, { timeoutMs: 1000 })
     await tools()
     await expect(call('s__hang')).rejects.toMatchObject({ code: 'tool_timeout' })
     expect(await call('s__echo', { text: 'and on' })).toBe('and on')

@@ -35,7 +35,7 @@ async function allowedTools(changes: Document, subject: Partial<Subject> = {}): 
   const { policy } = await openPolicy(toolsets, changes)
   const asked = { ...turn, ...subject }
   const listed = policy.listed(asked).map(({ tool }) => tool.name)
-  expect(all.filter((tool) => policy.allows(asked, tool)).toSorted()).toEqual(listed)
+  expect(all.filter((tool) => policy.judge(asked, tool).verdict !== 'deny').toSorted()).toEqual(listed)
   expect(all.filter((tool) => policy.explain(asked, tool).allowed).toSorted()).toEqual(listed)
   return listed
 }
@@ -265,6 +265,69 @@ describe('calls over HTTP', () => {
   })
 })
 
+describe('tools that a person must approve', () => {
+  const judge = async (changes: Document, tool: string, subject: Partial<Subject> = {}) =>
+    (await openPolicy(toolsets, changes)).policy.judge({ ...turn, ...subject }, tool)
+  const hook = { fromHook: true }
+
+  it('are named by name, group, toolset and pattern, and need not be allowed', async () => {
+    for (const name of ['exec', 'EXEC', 'ex*', 'group:runtime'])
+      expect(await judge({ tools: { allow: ['read'], ask: [name] } }, 'exec')).toEqual({
+        verdict: 'ask',
+        rule: `tools.ask: ${JSON.stringify(name)}`,
+      })
+    expect((await judge({ tools: { allow: ['read'], ask: ['exec'] } }, 'message')).verdict).toBe('deny')
+    expect((await judge({ tools: { ask: ['exec'] } }, 'message')).verdict).toBe('allow')
+  })
+
+  it('are denied if any layer denies them, and asked for if any layer asks', async () => {
+    expect((await judge({ tools: { ask: ['exec'], deny: ['exec'] } }, 'exec')).verdict).toBe('deny')
+    expect((await judge({ tools: { ask: ['exec'], allow: ['exec'] } }, 'exec')).verdict).toBe('ask')
+    const others = [
+      { tools: { ask: ['exec'] }, agents: { main: { tools: { allow: ['exec'] } } } },
+      { tools: { allow: ['exec'] }, agents: { main: { tools: { ask: ['exec'] } } } },
+      { tools: { byProvider: { test: { ask: ['exec'] } } } },
+    ]
+    for (const changes of others) expect([changes, (await judge(changes, 'exec')).verdict]).toEqual([changes, 'ask'])
+    expect(
+      (await judge({ tools: { ask: ['exec'] }, agents: { main: { tools: { deny: ['exec'] } } } }, 'exec')).rule,
+    ).toBe('agents.main.tools.deny: "exec"')
+  })
+
+  it('are permitted to webhooks, subagents and HTTP clients although they are denied by default', async () => {
+    expect((await judge({}, 'exec', hook)).verdict).toBe('deny')
+    expect(await judge({ tools: { byOrigin: { hook: { ask: ['exec'] } } } }, 'exec', hook)).toEqual({
+      verdict: 'ask',
+      rule: 'tools.byOrigin.hook.ask: "exec"',
+    })
+    expect((await judge({ tools: { byOrigin: { hook: { ask: ['exec'] } } } }, 'write', hook)).verdict).toBe('deny')
+    const subagent = { sessionKey: 'agent:main:subagent:1' }
+    expect((await judge({ tools: { subagents: { tools: { ask: ['cron'] } } } }, 'cron', subagent)).verdict).toBe('ask')
+    const http = { caller: 'http' } as const
+    expect((await judge({ gateway: { tools: { ask: ['gateway'] } } }, 'gateway', http)).verdict).toBe('ask')
+    expect(
+      (await judge({ gateway: { tools: { ask: ['gateway'], deny: ['gateway'] } } }, 'gateway', http)).verdict,
+    ).toBe('deny')
+  })
+
+  it('are asked for if they are asked for in the session that started the run', async () => {
+    const agents = {
+      main: { default: true },
+      helper: { tools: { ask: ['exec'] } },
+      strict: { tools: { deny: ['exec'] } },
+    }
+    const initiator = (agentId: string) => ({ caller: 'agent', agentId, sessionKey: `agent:${agentId}:main` }) as const
+    expect(await judge({ agents }, 'exec', { initiators: [initiator('helper')] })).toEqual({
+      verdict: 'ask',
+      rule: 'agents.helper.tools.ask: "exec"',
+    })
+    expect(await judge({ agents }, 'exec', { initiators: [initiator('helper'), initiator('strict')] })).toEqual({
+      verdict: 'deny',
+      rule: 'denied to the session that started the run',
+    })
+  })
+})
+
 describe('an explanation', () => {
   it('has the verdict of every layer, and the name and the list that decide', async () => {
     const { policy } = await openPolicy(toolsets, {
@@ -287,8 +350,14 @@ describe('an explanation', () => {
       { layer: 'subagent', verdict: 'none' },
       { layer: 'origin', verdict: 'none' },
       { layer: 'http', verdict: 'none' },
+      { layer: 'client', verdict: 'none' },
     ]
-    expect(policy.explain(turn, 'exec')).toEqual({ allowed: false, layers: expected })
+    expect(policy.explain(turn, 'exec')).toEqual({
+      allowed: false,
+      verdict: 'deny',
+      rule: 'tools.deny: "exec"',
+      layers: expected,
+    })
     const rules = (tool: string, subject: Partial<Subject> = {}) =>
       policy
         .explain({ ...turn, ...subject }, tool)
@@ -311,7 +380,7 @@ describe('an explanation', () => {
     expect([allowed, layers[0], layers.length]).toEqual([
       false,
       { layer: 'registry', verdict: 'deny', rule: 'no tool has this name' },
-      11,
+      12,
     ])
     expect(layers[3]).toEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "nothing*"' })
   })
@@ -368,13 +437,10 @@ describe('the list of allowed tools', () => {
     expect(names()).toEqual(['fixed'])
     const offer = await offered.promise
     offer(plainTools('late', 'late_evil'))
-    expect([names(), policy.allows(turn, 'late'), policy.allows(turn, 'late_evil')]).toEqual([
-      ['fixed', 'late'],
-      true,
-      false,
-    ])
+    const verdicts = ['late', 'late_evil'].map((tool) => policy.judge(turn, tool).verdict)
+    expect([names(), ...verdicts]).toEqual([['fixed', 'late'], 'allow', 'deny'])
     offer([])
-    expect([names(), policy.allows(turn, 'late')]).toEqual([['fixed'], false])
+    expect([names(), policy.judge(turn, 'late').verdict]).toEqual([['fixed'], 'deny'])
   })
 })
 
@@ -394,7 +460,14 @@ describe('the warnings', () => {
           accounts: { default: { groups: { ops: { tools: { deny: ['q_1'] } } } } },
         },
       },
-      gateway: { tools: { allow: ['gateway', 'group:sessions'], deny: ['*'] } },
+      gateway: {
+        auth: {
+          clients: [
+            { name: 'one', role: 'operator', token: 'a-long-token-of-one-client', tools: { deny: ['rol_dice'] } },
+          ],
+        },
+        tools: { allow: ['gateway', 'group:sessions'], deny: ['*'] },
+      },
     })
     const names = policy.problems.map((sentence) =>
       /^(\S+) names ("[^"]+"), but no loaded tool has this name; (.+)$/.exec(sentence)?.slice(1),
@@ -408,6 +481,7 @@ describe('the warnings', () => {
       ['tools.effects', '"q_2"', check],
       ['agents.main.tools.alsoAllow', '"fils"', 'did you mean "files"?'],
       ['agents.main.tools.byOrigin.hook.allow', '"wrte"', 'did you mean "write"?'],
+      ['gateway.auth.clients[0].tools.deny', '"rol_dice"', 'did you mean "roll_dice"?'],
       ['channels.console.groups.ops.tools.allow', '"reed"', 'did you mean "read"?'],
       ['channels.console.accounts.default.groups.ops.tools.deny', '"q_1"', check],
       ['gateway.tools.allow', '"group:sessions"', expect.any(String)],
@@ -427,7 +501,7 @@ describe('the warnings', () => {
     const config = {
       tools: { deny: ['web_fech', 'files', 'group:fs', 'exec', 'db__*'] },
       agents: {},
-      gateway: { tools: { allow: ['write'] } },
+      gateway: { auth: { clients: [] }, tools: { allow: ['write'] } },
       channels: {},
     }
     const settled = { ...config, tools: { ...config.tools, mcp: { servers: { db: {} } } } } as unknown as Config

@@ -21,7 +21,7 @@ const tool = (name: string, changes: Partial<Tool> = {}): Tool => ({
 const toolset = (name: string, rest: Partial<Toolset>): Toolset<never> =>
   defineToolset({ name, description: `The set ${name}.`, ...rest })
 
-const open = (toolsets: Toolset<never>[], context: (name: string) => ExtensionContext = createTestContext) =>
+const open = (toolsets: Toolset<never>[], context: (name: string) => ExtensionContext = () => createTestContext()) =>
   openToolRegistry({ toolsets, settings: (name) => ({ of: name }), context })
 
 describe('the tool registry', () => {
@@ -68,7 +68,8 @@ describe('the tool registry', () => {
     expect(registry.find('other')?.toolset).toBe('two')
     expect(registry.problems).toEqual([
       'The tool "same" of the toolset "two" is left out: ' +
-        'the toolset "one" has a tool of that name; rename one of them.',
+        'the toolset "one" has a tool of that name; ' +
+        "rename it with `tools.rename: { 'two': { same: '…' } }`.",
     ])
   })
 
@@ -120,7 +121,7 @@ describe('the tool registry', () => {
     const registry = await openToolRegistry({
       toolsets: [early],
       settings: () => ({}),
-      context: createTestContext,
+      context: () => createTestContext(),
       redact: (text) => text.replace('canary', '[redacted]'),
     })
     offer([tool('late')])
@@ -199,7 +200,8 @@ describe('the tool registry', () => {
     expect(context.logged.map(({ message }) => message)).toEqual([
       expect.stringContaining('A tool of the toolset "live" is left out: '),
       'The tool "walk" of the toolset "live" is left out: ' +
-        'the toolset "other" has a tool of that name; rename one of them.',
+        'the toolset "other" has a tool of that name; ' +
+        "rename it with `tools.rename: { 'live': { walk: '…' } }`.",
     ])
   })
 

@@ -255,6 +255,34 @@ describe('POST /tools/invoke', () => {
   })
 })
 
+describe('a client of POST /tools/invoke that leaves', () => {
+  it('aborts its call, which counts as no failure', async () => {
+    const started = Promise.withResolvers<void>()
+    const aborted = Promise.withResolvers<void>()
+    const wait = plain('wait', {
+      execute: (_args, { signal }) => {
+        signal.addEventListener('abort', () => aborted.resolve())
+        started.resolve()
+        return new Promise(() => {})
+      },
+    })
+    const { url, post, logged } = await openToolRoutes({ games: [wait, plain('other')] })
+    const gone = new AbortController()
+    const asked = fetch(`${url}/tools/invoke`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gatewayToken}` },
+      body: JSON.stringify({ tool: 'wait' }),
+      signal: gone.signal,
+    })
+    await started.promise
+    gone.abort()
+    await expect(asked).rejects.toThrow()
+    await aborted.promise
+    expect(await post('/tools/invoke', { tool: 'other' })).toMatchObject({ status: 200, body: { result: 'other' } })
+    expect(logged.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([])
+  })
+})
+
 describe('the credential', () => {
   const wrong = { authorization: 'Bearer wrong' }
 
@@ -344,12 +372,14 @@ describe('GET /tools', () => {
             description: echo.description,
             args: JSON.parse(JSON.stringify(echo.args)),
             effects: ['reads-private', 'sends'],
+            verdict: 'allow',
           },
           {
             name: 'steer',
             description: steer.description,
             args: JSON.parse(JSON.stringify(steer.args)),
             effects: ['reads-private', 'sends'],
+            verdict: 'allow',
           },
         ],
       },
@@ -378,7 +408,7 @@ describe('POST /tools/explain', () => {
     )
     const { status, body } = await routeGroup.post('/tools/explain', { tool: ' count ', sessionKey: 'main' })
     expect([status, body.tool, body.allowed]).toEqual([200, 'count', false])
-    expect(body.layers).toHaveLength(10)
+    expect(body.layers).toHaveLength(11)
     expect(body.layers).toContainEqual({ layer: 'tools', verdict: 'deny', rule: 'tools.deny: "count"' })
     expect(calls).toBe(0)
   })
@@ -414,7 +444,7 @@ describe('a whole gateway', () => {
       join(dir, 'hang.mjs'),
       `export default { kind: 'toolset', name: 'hanging', description: 'Hangs.', tools: ${tools} }`,
     )
-    const { post, get } = await startGateway({ plugins: ['./hang.mjs'], tools: { timeoutSeconds: 0.05 } }, dir)
+    const { post, get } = await startGateway({ plugins: ['./hang.mjs'], tools: { timeoutSeconds: 1 } }, dir)
     expect((await post('/tools/invoke', { tool: 'session_status' }, bearer)).body).toMatchObject({
       ok: true,
       result: { key: 'agent:main:main' },

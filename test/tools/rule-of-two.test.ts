@@ -88,6 +88,13 @@ const runsOf = async (
 ): Promise<{ id: string; status: string; reply: string; sessionKey: string }[]> =>
   (await get(`/api/runs?kind=${kind}&limit=200`)).body.items
 
+/** An hour that has not begun and does not begin during the tests. */
+function laterToday(): { start: string; end: string; timezone: string } {
+  const hour = (new Date().getUTCHours() + 12) % 24
+  const text = (value: number) => `${String(value).padStart(2, '0')}:00`
+  return { start: text(hour), end: text(hour + 1), timezone: 'UTC' }
+}
+
 const offered = ({ body }: WireRequest): string[] =>
   (body['tools'] as { function: { name: string } }[]).map(({ function: { name } }) => name)
 const event = { text: 'The build has failed.', mode: 'next-heartbeat' }
@@ -128,22 +135,6 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
     expect((await model.prompt(requests.length - 1)).includes('withheld')).toBe(false)
   })
 
-  it('is not restricted by trusted events, such as the result of its own subagent', async () => {
-    const { gateway, say } = shared()
-    await say([spawn(reading)])
-    await expect.poll(async () => (await runsOf(gateway, 'subagent'))[0]?.status).toBe('succeeded')
-    expect(await say([reading], [stealing])).toEqual(['done', 'done'])
-  })
-
-  it('also restricts its subagents, and the turn that reads their result', async () => {
-    const { gateway, say } = shared()
-    await gateway.post('/hooks/wake', event)
-    expect(await say([spawn(stealing)])).toEqual(['done'])
-    expect(await subagentOf(gateway, 'main')).toBe('withheld')
-    expect(await say([stealing])).toEqual(['withheld'])
-    expect(await say([stealing])).toEqual(['done'])
-  })
-
   it('can also be a heartbeat, or a message of a client to the main session', async () => {
     const { gateway, model } = shared()
     const { length } = model.requests
@@ -164,6 +155,31 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
     }
     expect(await say()).toEqual(['withheld'])
     expect(await say()).toEqual(['done'])
+  })
+})
+
+describe('a turn of a person whose agent has subagents', () => {
+  // The end of a subagent rings for a heartbeat, which would read the waiting events before the person's next turn.
+  const shared = share(() =>
+    startWithPerson({
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0, activeHours: laterToday() } } },
+    }),
+  )
+
+  it('is not restricted by trusted events, such as the result of its own subagent', async () => {
+    const { gateway, say } = shared()
+    await say([spawn(reading)])
+    await expect.poll(async () => (await runsOf(gateway, 'subagent'))[0]?.status).toBe('succeeded')
+    expect(await say([reading], [stealing])).toEqual(['done', 'done'])
+  })
+
+  it('also restricts its subagents, and the turn that reads their result', async () => {
+    const { gateway, say } = shared()
+    await gateway.post('/hooks/wake', event)
+    expect(await say([spawn(stealing)])).toEqual(['done'])
+    expect(await subagentOf(gateway, 'main')).toBe('withheld')
+    expect(await say([stealing])).toEqual(['withheld'])
+    expect(await say([stealing])).toEqual(['done'])
   })
 })
 

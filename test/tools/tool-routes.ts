@@ -5,13 +5,14 @@ import { resolveCredential } from '../../core/config/credentials.ts'
 import { readConfigFile } from '../../core/config/file/read.ts'
 import { resolveConfig } from '../../core/config/resolve.ts'
 import type { Config } from '../../core/config/schema/schema.ts'
-import { createCredentialCheck, createGatewayAuth } from '../../core/http/auth.ts'
+import { createCredentialCheck, createGatewayAuth, ownCredential } from '../../core/http/auth.ts'
 import { createServer } from '../../core/http/server.ts'
 import { createThrottle } from '../../core/http/throttle.ts'
 import { defineTool, defineToolset, type Tool, Type } from '../../core/plugin/plugin.ts'
 import { type ToolRegistry, openToolRegistry } from '../../core/tools/registry.ts'
 import { createInvoke } from '../../core/tools/invoke.ts'
 import { createPolicy, type Policy } from '../../core/tools/policy.ts'
+import { createToolRequest } from '../../core/tools/request.ts'
 import { registerTools } from '../../core/tools/routes.ts'
 import { createRuleOfTwo } from '../../core/tools/rule-of-two.ts'
 import { onTestFinished } from 'vitest'
@@ -80,7 +81,7 @@ export async function openToolRoutes(
   const { rateLimit } = config.gateway.auth
   const app = createServer({ log: context.log, trustedProxies: [], findRefusal: () => undefined })
   const check = createCredentialCheck({
-    credential: resolveCredential(config.gateway.auth, env).value ?? '',
+    credentials: [ownCredential(resolveCredential(config.gateway.auth, env).value ?? '')],
     exemptLoopback: rateLimit?.exemptLoopback ?? true,
     ...(rateLimit && { throttle: createThrottle({ limits: () => rateLimit }) }),
   })
@@ -96,11 +97,16 @@ export async function openToolRoutes(
     log: context.log,
   })
   registerTools(app, {
-    auth: createGatewayAuth(check),
+    guard: { auth: createGatewayAuth(check), onRefused: () => {} },
     registry,
     policy,
     ruleOfTwo,
-    invoke,
+    invokeTool: createToolRequest({
+      registry,
+      invoke,
+      audit: { done: async () => {}, failed: () => {} },
+      waitForApproval: () => Promise.reject(new Error('Nobody is asked here.')),
+    }),
     agents: createAgents(config, '.'),
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -46,7 +46,7 @@ function actual(one: Case): boolean {
       byOrigin: { hook: listsOf(one.origin, one.tool) },
     },
     agents: { main: { tools: { ...agent, byProvider: { 'hosted/model': { ...agentProvider } } } } },
-    gateway: { tools: httpOf(one) },
+    gateway: { tools: httpOf(one), auth: { clients: [] } },
   }
   const shape: Shape = {
     caller: one.http === 'off' ? 'agent' : 'http',

@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readLocatedConfig } from '../../config/file/locate.ts'
-import { readVersion } from '../../control/version.ts'
+import { readVersion } from '../../version.ts'
 import { copyStore } from '../../store/sqlite/copy.ts'
 import { CommandError } from '../../plugin/errors.ts'
 import { escapeInLine } from '../../kit/escape-for-terminal.ts'

@@ -2,9 +2,10 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { ConfigDocument } from '../../config/file/read.ts'
-import { confine } from '../../config/file/paths.ts'
+import { confine, isInside } from '../../config/file/paths.ts'
 import { readStorageUrl, type StoredUrl } from '../../config/file/storage-url.ts'
 import { isRecord } from '../../config/walk.ts'
+import { fieldsOf, listOf } from '../../kit/shapes.ts'
 import { parseStoreUrl } from '../../store/store-url.ts'
 import { CommandError } from '../../plugin/errors.ts'
 
@@ -62,15 +63,12 @@ export function locateStore(document: StoredUrl, filesDir = document.dir): strin
   )
 }
 
-const section = (value: Record<string, unknown>, key: string): Record<string, unknown> =>
-  isRecord(value[key]) ? value[key] : {}
-
 /** The paths of transforms, workspaces, plugins and secret files. */
 function referencesOf(value: Record<string, unknown>): string[] {
-  const workspaces = Object.values(section(value, 'agents')).map((agent) => isRecord(agent) && agent['workspace'])
-  const plugins = Array.isArray(value['plugins']) ? value['plugins'] : []
+  const workspaces = Object.values(fieldsOf(value['agents'])).map((agent) => fieldsOf(agent)['workspace'])
+  const plugins = listOf(value['plugins'])
   return [
-    section(value, 'hooks')['transformsDir'] ?? 'transforms',
+    fieldsOf(value['hooks'])['transformsDir'] ?? 'transforms',
     ...workspaces,
     ...plugins.filter((name) => typeof name === 'string' && (/^\.{1,2}\//.test(name) || isAbsolute(name))),
     ...secretFilesOf(value),
@@ -83,11 +81,6 @@ function secretFilesOf(value: unknown): string[] {
   if (!isRecord(value)) return []
   const { file } = value
   return [...(typeof file === 'string' ? [file] : []), ...Object.values(value).flatMap(secretFilesOf)]
-}
-
-export function isInside(dir: string, path: string): boolean {
-  const inner = relative(dir, path)
-  return inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)
 }
 
 /** The path itself, or all files and links below it. Sockets and the like are left out. */

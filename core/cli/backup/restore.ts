@@ -2,6 +2,7 @@
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { commandLine, firstConfigFile, locateConfig } from '../../config/file/locate.ts'
+import { isInside } from '../../config/file/paths.ts'
 import { readConfigFile } from '../../config/file/read.ts'
 import { isRecord } from '../../config/walk.ts'
 import { acquireLock } from '../../store/sqlite/lock.ts'
@@ -12,7 +13,7 @@ import { createProgressView } from '../progress.ts'
 import { quoteWord } from '../../kit/command-input.ts'
 import { filesName, storeName, unpack } from './archive.ts'
 import type { BackupOptions } from './backup.ts'
-import { isFileIn, isInside, listOutside, locateStore } from './contents.ts'
+import { isFileIn, listOutside, locateStore } from './contents.ts'
 import { withTemporaryFolder } from './temporary-folder.ts'
 
 const steps = { verify: { title: 'Verifying the backup', unit: 'bytes' } } as const

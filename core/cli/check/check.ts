@@ -1,12 +1,13 @@
 // The command `check`: prints what the plugins bring and `ok`, or all errors and warnings of the configuration.
-import { ConfigError, type ConfigProblem, describeProblem } from '../../config/config-error.ts'
-import { type ConfigDocument, readConfigFile } from '../../config/file/read.ts'
+import { describeProblem } from '../../config/config-error.ts'
+import { readConfigFile } from '../../config/file/read.ts'
 import { readLocatedConfig } from '../../config/file/locate.ts'
-import { findWarnings, resolveWithWarnings } from '../../findings.ts'
-import { type Extensions, loadExtensions, ownSource } from '../../loader/registry.ts'
+import { describeSource } from '../../loader/plugin-package.ts'
+import { type Extensions, ownSource } from '../../loader/registry.ts'
 import type { ConfigurationFinding } from '../../plugin/command.ts'
 import { CommandError } from '../../plugin/errors.ts'
 import type { Extension } from '../../plugin/plugin.ts'
+import { examine, type Examined } from '../examine.ts'
 import { print, printJson } from '../terminal.ts'
 
 interface CheckOptions {
@@ -16,16 +17,23 @@ interface CheckOptions {
 }
 
 export async function check({ config, strict = false, json = false }: CheckOptions): Promise<void> {
-  const { plugins, refused, warnings, error } = await examine(() => readLocatedConfig(config))
+  using examined = await examine(() => readLocatedConfig(config))
+  const { extensions, warnings, error } = examined
+  const refused = extensions?.problems ?? []
+  const faulty = extensions?.warnings ?? []
   // Reported first, because the sections of rejected extensions are unknown keys.
-  for (const problem of refused) process.stderr.write(`${problem}\n`)
-  if (json) for (const finding of listFindings({ error, warnings })) printJson(finding)
-  else plugins.forEach(print)
-  if (error && !json) throw error
-  if (!json) for (const warning of warnings) process.stderr.write(`warning: ${describeProblem(warning)}\n`)
+  if (json) for (const finding of listFindings(examined)) printJson(finding)
+  else {
+    for (const problem of refused) process.stderr.write(`${problem}\n`)
+    for (const problem of faulty) process.stderr.write(`warning: ${problem}\n`)
+    if (extensions) describePlugins(extensions).forEach(print)
+    if (error) throw error
+    for (const warning of warnings) process.stderr.write(`warning: ${describeProblem(warning)}\n`)
+  }
+  const count = faulty.length + warnings.length
   if (error) process.exitCode = 1
   else if (refused.length > 0) throw new CommandError('A plugin cannot be used; see above.')
-  else if (strict && warnings.length > 0) throw new CommandError(describeStrict(warnings.length))
+  else if (strict && count > 0) throw new CommandError(describeStrict(count))
   else if (!json) print('ok')
 }
 
@@ -34,55 +42,29 @@ const describeStrict = (count: number): string =>
 
 /** What `check` finds in a file. */
 export async function findProblems(file: string): Promise<ConfigurationFinding[]> {
-  const { refused, ...found } = await examine(() => readConfigFile(file))
-  return [
-    ...refused.map((problem) => ({ severity: 'error' as const, path: 'plugins', problem })),
-    ...listFindings(found),
-  ]
+  using examined = await examine(() => readConfigFile(file))
+  return listFindings(examined)
 }
 
-interface Examined {
-  /** One line for each plugin. */
-  plugins: readonly string[]
-  /** One sentence for each refused extension. */
-  refused: readonly string[]
-  warnings: readonly ConfigProblem[]
-  error?: ConfigError | undefined
-}
-
-const listFindings = ({ error, warnings }: Pick<Examined, 'error' | 'warnings'>): ConfigurationFinding[] => [
+const listFindings = ({ extensions, error, warnings }: Examined): ConfigurationFinding[] => [
+  ...(extensions?.problems ?? []).map((problem) => ({ severity: 'error' as const, path: 'plugins', problem })),
+  ...(extensions?.warnings ?? []).map((problem) => ({ severity: 'warning' as const, path: 'plugins', problem })),
   ...(error?.problems ?? []).map((problem) => Object.assign({ severity: 'error' as const }, problem)),
   ...warnings.map((problem) => Object.assign({ severity: 'warning' as const }, problem)),
 ]
 
-async function examine(read: () => ConfigDocument): Promise<Examined> {
-  let about: Pick<Examined, 'plugins' | 'refused'> = { plugins: [], refused: [] }
-  try {
-    const document = read()
-    using extensions = await loadExtensions(document)
-    about = { plugins: describePlugins(extensions), refused: extensions.problems }
-    const warnings = await findWarnings(await resolveWithWarnings(document, extensions), {
-      extensions,
-      env: process.env,
-    })
-    return { ...about, warnings }
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    return { ...about, warnings: error.warnings, error }
-  }
-}
-
 /** One line for each plugin. Nothing is connected or opened for it. */
-function describePlugins({ sources }: Extensions): string[] {
+function describePlugins({ sources, packages }: Extensions): string[] {
   const bySource = Map.groupBy(sources, ([, source]) => source)
   bySource.delete(ownSource)
   return Array.from(bySource, ([source, entries]) => {
     const extensions = entries.map(([extension]) => describeExtension(extension))
-    return `${source}: ${extensions.join(', ')}`
+    return `${describeSource(source, packages)}: ${extensions.join(', ')}`
   })
 }
 
-function describeExtension(extension: Extension): string {
+/** `toolset dice (roll)` */
+export function describeExtension(extension: Extension): string {
   const { kind, name } = extension
   if (kind !== 'toolset') return `${kind} ${name}`
   const tools = extension.tools?.map((tool) => tool.name).join(' ')

@@ -1,7 +1,8 @@
 // The list of all checks, in the groups in which they are printed.
 import { checkBacklog, checkConnections, checkGateway, checkProxy } from './gateway/running.ts'
-import { checkChannels, checkConfig, checkHooks } from './config.ts'
+import { checkChannels, checkConfig, checkHooks, checkPlugins, namePlugins } from './config.ts'
 import { checkClock } from './clock.ts'
+import { checkCosts } from './costs.ts'
 import { checkCredentials } from './credentials.ts'
 import { checkStore, checkStoreDisk, checkStoreSize } from './database.ts'
 import { checkSpace } from './disk.ts'
@@ -15,7 +16,7 @@ import { checkState, checkWorkspaces } from './writable.ts'
 
 export interface Check {
   /** A sentence that is true if nothing is found. */
-  title: string
+  title: string | ((subject: Subject) => string)
   find(subject: Subject): Outcome | Promise<Outcome>
 }
 
@@ -29,6 +30,7 @@ export const groups: readonly CheckGroup[] = [
     name: 'Configuration',
     checks: [
       { title: 'The configuration has no errors and no warnings.', find: checkConfig },
+      { title: namePlugins, find: checkPlugins },
       { title: 'The credentials are hard to guess, and each has one use.', find: checkCredentials },
       { title: 'Configured webhooks are turned on.', find: checkHooks },
       { title: 'Somebody may write to the agents on every channel.', find: checkChannels },
@@ -57,6 +59,7 @@ export const groups: readonly CheckGroup[] = [
     checks: [
       { title: 'The model servers answer and accept their credentials.', find: checkModelServers },
       { title: 'The model servers have the configured models.', find: checkModels },
+      { title: 'Runs cost nothing.', find: checkCosts },
     ],
   },
   {

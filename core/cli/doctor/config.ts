@@ -10,14 +10,22 @@ import { type Finding, type Outcome, splitFix } from './finding.ts'
 import { type Subject, withConfig } from './subject.ts'
 
 export function checkConfig(subject: Subject): Outcome {
-  const { file, isMissing, errors, warnings, pluginProblems } = subject
+  const { file, isMissing, errors, warnings } = subject
   if (isMissing) return [missingConfig(file)]
   return [
-    ...pluginProblems.map((problem) => refusedPlugin(problem)),
     ...errors.map((problem) => toFinding(problem, { subject, severity: 'error' })),
     ...warnings.map((problem) => toFinding(problem, { subject, severity: severityOf(problem, subject) })),
   ]
 }
+
+export const checkPlugins = ({ pluginProblems, pluginWarnings }: Subject): Outcome => [
+  ...pluginProblems.map(pluginFinding('plugin_refused', 'error')),
+  ...pluginWarnings.map(pluginFinding('plugin_faulty', 'warning')),
+]
+
+/** The title of the check, which says which versions are installed. */
+export const namePlugins = ({ plugins }: Subject): string =>
+  plugins.length === 0 ? 'The plugins can be loaded.' : `The plugins can be loaded: ${plugins.join(', ')}.`
 
 const missingConfig = (file: string): Finding => ({
   id: 'config_missing',
@@ -27,12 +35,14 @@ const missingConfig = (file: string): Finding => ({
   fix: `Create one with: ${commandLine(`setup --config ${file}`)}`,
 })
 
-const refusedPlugin = (problem: string): Finding => ({
-  id: 'plugin_refused',
-  severity: 'error',
-  where: 'plugins',
-  ...splitFix(problem.replace(/\.$/, ''), 'Correct the plugin, or remove it from plugins.'),
-})
+const pluginFinding =
+  (id: 'plugin_refused' | 'plugin_faulty', severity: Finding['severity']) =>
+  (problem: string): Finding => ({
+    id,
+    severity,
+    where: 'plugins',
+    ...splitFix(problem.replace(/\.$/, ''), 'Correct the plugin, or remove it from plugins.'),
+  })
 
 /** The gateway starts, but something of it cannot work. */
 const failures: ReadonlySet<ProblemCode> = new Set(['package_missing', 'transform_broken'])

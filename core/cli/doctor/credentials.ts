@@ -1,6 +1,8 @@
-// Checks the credentials: texts that can be guessed although they are long, and secrets that are used twice.
+// Checks the credentials: texts that can be guessed although they are long, secrets that are used twice, and clients
+// whose tokens expire.
 import { resolveCredential } from '../../config/credentials.ts'
-import type { Config } from '../../config/schema/schema.ts'
+import { commandLine } from '../../config/file/locate.ts'
+import type { ClientConfig, Config } from '../../config/schema/schema.ts'
 import { isExposed } from './exposure.ts'
 import type { Finding } from './finding.ts'
 import { withConfig } from './subject.ts'
@@ -10,13 +12,33 @@ export const checkCredentials = withConfig(({ resolved: { config }, document: { 
   const credentials = [
     { where: `gateway.auth.${mode}`, value },
     { where: 'hooks.token', value: config.hooks.enabled ? config.hooks.token : undefined },
+    ...config.gateway.auth.clients.map(({ name, token }) => ({ where: whereOf(name), value: token })),
   ].filter((one): one is Credential => one.value !== undefined)
   const severity = isExposed(config.gateway) ? 'error' : 'warning'
   return [
     ...credentials.filter(isWeak).map(({ where }) => weakCredential(where, severity)),
     ...findReused(credentials, listTokens(config)),
+    ...config.gateway.auth.clients.flatMap(findExpiry),
   ]
 })
+
+const whereOf = (name: string): string => `gateway.auth.clients.${name}`
+
+const soonMs = 14 * 24 * 60 * 60 * 1000
+
+function findExpiry({ name, notAfter }: ClientConfig): Finding[] {
+  const leftMs = notAfter === undefined ? Infinity : Date.parse(notAfter) - Date.now()
+  if (leftMs > soonMs) return []
+  const renew = `${commandLine(`clients revoke ${name}`)}, then ${commandLine(`clients add ${name} --not-after 90d`)}`
+  const base = {
+    severity: 'warning' as const,
+    where: whereOf(name),
+    fix: `Give it a new token, or remove it: ${renew}`,
+  }
+  return leftMs < 0
+    ? [{ ...base, id: 'client_expired', problem: `The token of the client ${name} expired at ${notAfter}.` }]
+    : [{ ...base, id: 'client_expiring', problem: `The token of the client ${name} expires at ${notAfter}.` }]
+}
 
 interface Credential {
   where: string

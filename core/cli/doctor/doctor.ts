@@ -4,7 +4,7 @@ import { allCredentials } from '../../config/credentials.ts'
 import { createRedactor, logSecrets } from '../../config/redaction.ts'
 import { firstLineOf } from '../../errors.ts'
 import { escapeInLine } from '../../kit/escape-for-terminal.ts'
-import { type CheckGroup, groups } from './checks.ts'
+import { type Check, type CheckGroup, groups } from './checks.ts'
 import { printJson } from '../terminal.ts'
 import type { Finding, Outcome } from './finding.ts'
 import { type DoctorOptions, openSubject, type Subject } from './subject.ts'
@@ -15,7 +15,9 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   // In this order.
   if (options.json) for (const { id, severity, where, ...rest } of findings) printJson({ id, severity, where, ...rest })
   else printReport(reports, findings)
-  if (findings.some(({ severity }) => options.strict || severity === 'error')) process.exitCode = 1
+  const isFailure = ({ severity }: Finding): boolean =>
+    severity === 'error' || (severity === 'warning' && (options.strict ?? false))
+  if (findings.some(isFailure)) process.exitCode = 1
 }
 
 /** Runs all checks at once, because most of them wait for the network. */
@@ -33,12 +35,13 @@ export const listFindings = (reports: readonly GroupReport[]): Finding[] =>
 
 async function runGroup({ name, checks }: CheckGroup, subject: Subject): Promise<GroupReport> {
   const hide = createHider(subject)
-  const results = checks.map(async (check) => ({ title: check.title, outcome: hide(await run(check, subject)) }))
+  const titleOf = ({ title }: Check) => (typeof title === 'string' ? title : title(subject))
+  const results = checks.map(async (check) => ({ title: titleOf(check), outcome: hide(await run(check, subject)) }))
   return { name, results: await Promise.all(results) }
 }
 
 /** A gateway that stops meanwhile, or a file that vanishes, must not hide what the other checks find. */
-async function run({ find }: CheckGroup['checks'][number], subject: Subject): Promise<Outcome> {
+async function run({ find }: Check, subject: Subject): Promise<Outcome> {
   try {
     return await find(subject)
   } catch (error) {
@@ -81,19 +84,24 @@ function describeGroup({ results }: GroupReport): string[] {
 
 const describeSkipped = (text: string): string => styleText('dim', `- ${escapeInLine(text)}`)
 
+const marks: Record<Finding['severity'], string> = {
+  error: styleText('red', '✗'),
+  warning: styleText('yellow', '!'),
+  info: styleText('cyan', 'i'),
+}
+
 function describeFinding({ id, severity, line, problem, fix }: Finding): string[] {
-  const mark = severity === 'error' ? styleText('red', '✗') : styleText('yellow', '!')
   const place = line === undefined ? '' : `line ${line}: `
   return [
-    `${mark} ${escapeInLine(place + problem)} ${styleText('dim', `[${id}]`)}`,
+    `${marks[severity]} ${escapeInLine(place + problem)} ${styleText('dim', `[${id}]`)}`,
     `  ${styleText('cyan', 'Fix:')} ${escapeInLine(fix)}`,
   ]
 }
 
 function summarize(findings: readonly Finding[]): string {
   const errors = findings.filter(({ severity }) => severity === 'error').length
-  const warnings = findings.length - errors
-  if (findings.length === 0) return 'No problems were found.'
+  const warnings = findings.filter(({ severity }) => severity === 'warning').length
+  if (errors + warnings === 0) return 'No problems were found.'
   return `${count(errors, 'error')}, ${count(warnings, 'warning')}.`
 }
 

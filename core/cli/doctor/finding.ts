@@ -4,9 +4,12 @@
 export const findingIds = [
   'bind_public',
   'bind_unknown',
+  'budget_silent',
   'channel_closed',
   'channel_disconnected',
   'channel_unknown',
+  'client_expired',
+  'client_expiring',
   'clock_wrong',
   'config_invalid',
   'config_missing',
@@ -35,9 +38,11 @@ export const findingIds = [
   'model_unknown',
   'model_unreachable',
   'package_missing',
+  'plugin_faulty',
   'plugin_refused',
   'port_taken',
   'preset_unsigned',
+  'price_unknown',
   'proxy_untrusted',
   'reply_undeliverable',
   'runs_stuck',
@@ -52,6 +57,7 @@ export const findingIds = [
   'token_weak',
   'toolset_failing',
   'transform_broken',
+  'turn_cost',
   'version_differs',
   'workspace_missing',
   'workspace_not_writable',
@@ -62,8 +68,8 @@ export type FindingId = (typeof findingIds)[number]
 
 export interface Finding {
   id: FindingId
-  /** An error stops something from working. */
-  severity: 'error' | 'warning'
+  /** An error stops something from working. What is good to know has the severity `info`. */
+  severity: 'error' | 'warning' | 'info'
   /** A key of the configuration, a file, or an address. */
   where: string
   /** The line of the configuration file. */

@@ -1,9 +1,7 @@
 // Checks the model servers, and that they have the models that the configuration names.
-import { type Agent, createAgents } from '../../agents/agents.ts'
+import { listModelReferences, type ModelReference } from '../../agents/model-references.ts'
 import { nearest } from '../../config/nearest.ts'
-import type { Config, ModelEntry } from '../../config/schema/schema.ts'
-import { presetSection } from '../../config/schema/hooks.ts'
-import { isTemplate } from '../../config/template/template.ts'
+import type { Config } from '../../config/schema/schema.ts'
 import { type Finding, type Skipped, splitFix } from './finding.ts'
 import type { ModelAnswer } from './model-servers.ts'
 import { type DoctorOptions, withConfig } from './subject.ts'
@@ -24,19 +22,16 @@ export const checkModels = withConfig(async ({ resolved: { config, dir } }, { mo
   if (reason) return reason
   const lists = new Map((await modelAnswers).flatMap(({ provider, ids }) => (ids ? [[provider, ids] as const] : [])))
   if (lists.size === 0) return { skipped: 'no model server lists its models' }
-  return listReferences(config, dir).flatMap((reference) => {
+  const all = listModelReferences(config, dir)
+  // Each model once, where it is named first.
+  const references = all.filter(({ model }, index) => all.findIndex((other) => other.model === model) === index)
+  return references.flatMap((reference) => {
     const slash = reference.model.indexOf('/')
     const ids = lists.get(reference.model.slice(0, slash))
     const id = reference.model.slice(slash + 1)
     return ids === undefined || ids.includes(id) ? [] : [unknownModel(reference, { id, ids })]
   })
 })
-
-interface Reference {
-  where: string
-  /** `<provider>/<model>`. */
-  model: string
-}
 
 function describeAnswer({ provider, state, reason = '' }: ModelAnswer): Finding[] {
   const where = `providers.${provider}`
@@ -70,50 +65,10 @@ function describeAnswer({ provider, state, reason = '' }: ModelAnswer): Finding[
   return state === 'listed' ? [] : [{ where, ...texts[state] }]
 }
 
-/** Each model once, where it is named first. */
-function listReferences(config: Config, dir: string): Reference[] {
-  const agents = createAgents(config, dir).all
-  const all = [...agents.flatMap((agent) => referencesOf(agent, config)), ...referencesOfMappings(config)]
-  return all.filter(({ model }, index) => all.findIndex((other) => other.model === model) === index)
-}
-
-function referencesOf({ id, model, heartbeat, models = [] }: Agent, { agents }: Config): Reference[] {
-  const key = (name: 'model' | 'models' | 'heartbeat'): string =>
-    `agents.${agents[id]?.[name] === undefined ? 'defaults' : id}.${name}`
-  const named = [
-    { where: key('model'), model },
-    { where: `${key('heartbeat')}.model`, model: heartbeat.model ?? model },
-  ]
-  return [
-    ...named.map(({ where, model: reference }) => ({ where, model: resolveAlias(reference, models) })),
-    ...models.map((entry, index) => ({ where: `${key('models')}[${index}]`, model: idOf(entry) })),
-  ]
-}
-
-function referencesOfMappings({ hooks, agents }: Config): Reference[] {
-  const ofMappings = hooks.mappings.map(({ model }, index) => ({ where: `hooks.mappings[${index}].model`, model }))
-  const ofPresets = hooks.presets.map((name) => ({
-    where: `hooks.${name}.model`,
-    model: presetSection(hooks, name).model,
-  }))
-  return [...ofMappings, ...ofPresets].flatMap(({ where, model }) =>
-    model === undefined || isTemplate(model)
-      ? []
-      : [{ where, model: resolveAlias(model, agents.defaults.models ?? []) }],
-  )
-}
-
-const idOf = (entry: ModelEntry): string => (typeof entry === 'string' ? entry : entry.id).trim()
-
-function resolveAlias(reference: string, models: readonly ModelEntry[]): string {
-  const named = models.find((entry) => typeof entry !== 'string' && entry.alias?.trim() === reference.trim())
-  return named === undefined ? reference.trim() : idOf(named)
-}
-
 /** How many models a message lists. */
 const shownModels = 5
 
-function unknownModel({ where, model }: Reference, { id, ids }: { id: string; ids: readonly string[] }): Finding {
+function unknownModel({ where, model }: ModelReference, { id, ids }: { id: string; ids: readonly string[] }): Finding {
   const provider = model.slice(0, model.indexOf('/'))
   const meant = nearest(id, ids)
   const shown = ids.slice(0, shownModels).map((one) => `"${provider}/${one}"`)

@@ -1,12 +1,13 @@
 // What the checks look at: the configuration as far as it can be read, the model servers, and the running gateway.
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { ConfigError, type ConfigProblem } from '../../config/config-error.ts'
-import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
-import { type ConfigDocument, readConfigFile } from '../../config/file/read.ts'
+import type { ConfigError, ConfigProblem } from '../../config/config-error.ts'
+import { readLocatedConfig } from '../../config/file/locate.ts'
+import type { ConfigDocument } from '../../config/file/read.ts'
 import type { ResolvedConfig } from '../../config/resolve.ts'
-import { findWarnings, resolveWithWarnings } from '../../findings.ts'
-import { type Extensions, loadExtensions } from '../../loader/registry.ts'
+import { describeSource } from '../../loader/plugin-package.ts'
+import type { Extensions } from '../../loader/registry.ts'
+import { examine } from '../examine.ts'
 import type { ControlOptions } from '../locate-gateway.ts'
 import type { Outcome } from './finding.ts'
 import { findGateway, type GatewayState } from './gateway/state.ts'
@@ -27,8 +28,12 @@ export interface Subject {
   isMissing: boolean
   errors: readonly ConfigProblem[]
   warnings: readonly ConfigProblem[]
+  /** The plugins of the configuration, with their versions. */
+  plugins: readonly string[]
   /** Refused plugins. */
   pluginProblems: readonly string[]
+  /** Faults of plugins that are used nevertheless. */
+  pluginWarnings: readonly string[]
   /** Absent if the configuration has errors. */
   ready?: ReadyConfig
   /** Empty with `--offline`. */
@@ -45,53 +50,25 @@ export interface ReadyConfig {
 }
 
 export async function openSubject(options: DoctorOptions): Promise<Subject> {
-  const { file, ...read } = await readConfig(options)
-  const { ready } = read
+  const examined = await examine(() => readLocatedConfig(options.config))
+  const { document, extensions, resolved, warnings, error } = examined
+  const ready = document && extensions && resolved && { document, extensions, resolved }
+  const file = document?.file ?? (error as ConfigError).file
   return {
-    pluginProblems: [],
-    warnings: [],
-    errors: [],
-    isMissing: false,
-    close() {},
-    ...read,
     options,
     file,
     dir: dirname(file),
+    isMissing: !existsSync(file),
+    errors: error?.problems ?? [],
+    warnings,
+    plugins: extensions && document ? document.plugins.map((one) => describeSource(one, extensions.packages)) : [],
+    pluginProblems: extensions?.problems ?? [],
+    pluginWarnings: extensions?.warnings ?? [],
+    ...(ready && { ready }),
     modelAnswers:
-      ready && !options.offline
-        ? askModelServers(ready.extensions.providers, ready.resolved.config)
-        : Promise.resolve([]),
+      ready && !options.offline ? askModelServers(extensions.providers, resolved.config) : Promise.resolve([]),
     gateway: findGateway(options, file),
-  }
-}
-
-type ConfigReport = Pick<Subject, 'file'> &
-  Partial<Pick<Subject, 'isMissing' | 'errors' | 'warnings' | 'pluginProblems' | 'ready' | 'close'>>
-
-async function readConfig({ config }: DoctorOptions): Promise<ConfigReport> {
-  try {
-    const file = locateConfig({ option: config })
-    if (file === undefined) return { file: firstConfigFile(), isMissing: true }
-    return await checkDocument(readConfigFile(file))
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    const { file, problems } = error
-    return { file, isMissing: !existsSync(file), errors: problems }
-  }
-}
-
-async function checkDocument(document: ConfigDocument): Promise<ConfigReport> {
-  const { file, dir, plugins } = document
-  const extensions = await loadExtensions({ plugins, dir })
-  const report = { file, pluginProblems: extensions.problems, close: () => extensions.close() }
-  try {
-    const resolved = await resolveWithWarnings(document, extensions)
-    const warnings = await findWarnings(resolved, { extensions, env: process.env })
-    return { ...report, warnings, ready: { document, resolved, extensions } }
-  } catch (error) {
-    if (error instanceof ConfigError) return { ...report, errors: error.problems, warnings: error.warnings }
-    extensions.close()
-    throw error
+    close: () => examined[Symbol.dispose](),
   }
 }
 

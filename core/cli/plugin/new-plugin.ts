@@ -1,13 +1,14 @@
 // The command `plugin new`: writes a package with an extension, its tests and a README, from the templates of its kind.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { quoteWord } from '../../kit/command-input.ts'
 import { loadBuiltins, sharesName } from '../../loader/registry.ts'
 import { nameFault } from '../../loader/verify.ts'
 import { CommandError } from '../../plugin/errors.ts'
 import type { Extension } from '../../plugin/plugin.ts'
+import { contractVersion } from '../../plugin/version.ts'
 import { listTemplates, readTemplate } from '../read-template.ts'
+import { readManifest } from '../../version.ts'
 import { printJson } from '../terminal.ts'
 
 /** What a plugin adds. A scheme comes with a preset. */
@@ -16,17 +17,20 @@ type PluginKind = Exclude<Extension['kind'], 'scheme'>
 interface NewOptions {
   name: string
   kind: PluginKind
+  panel?: boolean
   dir?: string
   json?: boolean
 }
 
-export async function createPlugin({ name, kind, dir, json = false }: NewOptions): Promise<void> {
+export async function createPlugin({ name, kind, panel = false, dir, json = false }: NewOptions): Promise<void> {
   await checkName(kind, name)
+  if (panel && !listTemplates(kind).some(isOfPanel))
+    throw new CommandError(`--panel: a ${kind} has no panel; a channel, a toolset or a preset may have one.`)
   const packageName = `svc-gateway-plugin-${name}`
   const folder = resolve(dir ?? packageName)
   const files = new Map([
     ['package.json', describePackage({ kind, packageName })],
-    ...readTemplates(kind, { name, packageName }),
+    ...readTemplates(kind, { name, packageName }, panel),
   ])
   createFolder(folder)
   for (const [path, text] of files) writeNew(join(folder, path), text)
@@ -88,15 +92,27 @@ interface PluginNames {
   packageName: string
 }
 
+const isOfPanel = (path: string): boolean => path.startsWith(join('src', 'panel'))
+
+/** The line that declares the panel. */
+const panelLine = /^ {2}panel: \{.*\},\n/m
+
 /** @returns the texts of the files, by their paths in the new package */
-function readTemplates(kind: string, names: PluginNames): [string, string][] {
-  const read = (path: string): string => fillIn(readTemplate(path), names)
-  const own = listTemplates(kind).filter((path) => path !== 'README.md')
+function readTemplates(kind: string, names: PluginNames, hasPanel: boolean): [string, string][] {
+  const read = (path: string): string => {
+    const text = readTemplate(path)
+    return fillIn(hasPanel ? text : text.replace(panelLine, ''), names)
+  }
+  const own = listTemplates(kind).filter((path) => path !== 'README.md' && (hasPanel || !isOfPanel(path)))
   return [
     ['README.md', read(join(kind, 'README.md')) + read('developing.md')],
     ['tsconfig.json', read('tsconfig.json')],
     // npm leaves out files with the name .gitignore when it packs.
     ['.gitignore', read('gitignore')],
+    ['.github/workflows/test.yml', read('workflow.yml')],
+    ['LICENSE', read('LICENSE')],
+    ['CHANGELOG.md', read('changelog.md')],
+    ...(hasPanel ? [[join('src', 'panel', 'index.html'), read('panel.html')] as [string, string]] : []),
     ...own.map((path): [string, string] => [path, read(join(kind, path))]),
   ]
 }
@@ -107,18 +123,16 @@ function fillIn(text: string, { name, packageName }: PluginNames): string {
   const title = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ')
   const spellings: Readonly<Record<string, string>> = {
     PACKAGE: packageName,
+    YEAR: String(new Date().getFullYear()),
     'plugin-name': name,
     plugin_name: words.join('_'),
     'Plugin Name': title,
     PLUGIN_NAME: words.join('_').toUpperCase(),
   }
-  return text.replaceAll(/PACKAGE|plugin-name|plugin_name|Plugin Name|PLUGIN_NAME/g, (found) => spellings[found] ?? '')
-}
-
-interface OwnPackage {
-  version: string
-  devDependencies: Readonly<Record<string, string>>
-  optionalDependencies: Readonly<Record<string, string>>
+  return text.replaceAll(
+    /PACKAGE|YEAR|plugin-name|plugin_name|Plugin Name|PLUGIN_NAME/g,
+    (found) => spellings[found] ?? '',
+  )
 }
 
 /** The npm packages that the code of a template imports. */
@@ -131,7 +145,7 @@ const imported: Readonly<Record<PluginKind, readonly string[]>> = {
 }
 
 function describePackage({ kind, packageName }: { kind: PluginKind; packageName: string }): string {
-  const own = createRequire(import.meta.url)('svc-gateway/package.json') as OwnPackage
+  const own = readManifest()
   const versionsOf = (names: readonly string[], versions: Readonly<Record<string, string>>) =>
     Object.fromEntries(names.map((name) => [name, `^${versions[name]}`]))
   const dependencies = versionsOf(imported[kind], own.optionalDependencies)
@@ -140,12 +154,13 @@ function describePackage({ kind, packageName }: { kind: PluginKind; packageName:
     version: '0.1.0',
     description: `A ${kind} for svc-gateway.`,
     keywords: ['svc-gateway', 'svc-gateway-plugin'],
+    license: 'MIT',
     type: 'module',
     exports: './src/index.ts',
-    files: ['src'],
+    files: ['src', 'CHANGELOG.md'],
     scripts: { test: 'vitest run', check: 'tsc' },
     ...(Object.keys(dependencies).length > 0 && { dependencies }),
-    peerDependencies: { 'svc-gateway': `>=${own.version}` },
+    peerDependencies: { 'svc-gateway': `^${contractVersion}` },
     // The gateway brings the contract. The package of the gateway is for types and tests.
     peerDependenciesMeta: { 'svc-gateway': { optional: true } },
     devDependencies: {

@@ -94,8 +94,8 @@ function describeBuiltin({ config }: Draft, { localServers }: SetupContext): str
       'The built-in rules model replies. To use a language model, add a section "providers"; see docs/configure.md.',
     ]
   const found = localServers.map(
-    ({ title, url, models }) =>
-      `  ${title} at ${url}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`,
+    ({ title, baseUrl, models }) =>
+      `  ${title} at ${baseUrl}${models.length > 0 ? `, with ${models.slice(0, 5).join(', ')}` : ''}`,
   )
   return [
     'The built-in rules model replies. These model servers run on this machine; the file has their sections as ' +

@@ -17,11 +17,11 @@ export async function setup(options: SetupOptions): Promise<void> {
   const { config, force = false } = options
   const file = firstConfigFile({ option: config })
   if (existsSync(file) && !force) throw alreadyExists(file)
-  const localServers = findLocalServers()
   using extensions = await loadExtensions({ plugins: readPlugins(options.set), dir: dirname(file) })
   const [problem] = extensions.problems
   if (problem !== undefined) throw new CommandError(`${problem} Nothing was written.`)
-  const context = { file, extensions, localServers: await localServers, env: process.env, test: !options.noTest }
+  const localServers = await findLocalServers(extensions.providers)
+  const context = { file, extensions, localServers, env: process.env, test: !options.noTest }
   const given = readOptions(options, context)
   const outcome = await (isInteractive(options) ? askQuestions(given, context) : useOptions(given, context))
   const kept = writeDraft(file, outcome.draft.text, force)

@@ -24,7 +24,7 @@ export async function tryModel(
     const runTurn = createTurn({ invoke: refuse, tools: () => [], check: refuse, log: silentLog, maxRetries: 0 })
     const models = createModels({ config: { providers }, providers: extensions.providers, log: silentLog })
     const { reply } = await runTurn({
-      agent: { id: 'main' },
+      agent: { id: 'main', maxSteps: 1, maxOutputTokens: undefined },
       model: models.resolve(model, { models: defaults.models }),
       system: 'Answer in one short sentence.',
       prompt: 'Say hello.',

@@ -48,7 +48,7 @@ const probePlugins = defineCommand({
 })
 
 export const startCommands: readonly ListedCommand[] = [
-  { ...start, isDefault: true },
-  { ...startWatched, isHidden: true },
-  { ...probePlugins, isHidden: true },
+  { ...start, isDefault: true, staysRunning: true },
+  { ...startWatched, isHidden: true, staysRunning: true },
+  { ...probePlugins, isHidden: true, staysRunning: true },
 ]

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { createAgents } from '../../agents/agents.ts'
 import type { FirstConfig } from '../../config/file/first-run.ts'
 import type { Config } from '../../config/schema/schema.ts'
+import type { Gateway } from '../../gateway.ts'
 import { parseStoreUrl } from '../../store/store-url.ts'
 
 interface FirstSteps extends FirstConfig {
@@ -59,6 +60,14 @@ interface NewCredential {
 export function describeNewCredential({ file, mode, value }: NewCredential): string {
   const written = `The gateway had no credential. A new ${mode} was written to ${file}`
   return `${written}${canShowTokens() ? `: ${value}` : `, as gateway.auth.${mode}.`}\n`
+}
+
+/** In a terminal, with a link that signs a browser in. */
+export function describePage(address: string, { issuePageLink }: Pick<Gateway, 'issuePageLink'>): string {
+  const link = issuePageLink()
+  if (link === undefined) return ''
+  if (!canShowTokens()) return `The control page is at ${address}/\n`
+  return `The control page, with a link that signs you in once within five minutes:\n  ${address}${link}\n`
 }
 
 /** If the file configures no agent, says which one replies and where the state is. */

@@ -3,7 +3,7 @@ import { nameSections } from '../../config/channels/sections.ts'
 import { ConfigError, describeProblem } from '../../config/config-error.ts'
 import { allCredentials } from '../../config/credentials.ts'
 import { readConfigFile } from '../../config/file/read.ts'
-import { writeFirstConfig } from '../../config/file/first-run.ts'
+import { type FirstConfig, writeFirstConfig } from '../../config/file/first-run.ts'
 import { findLocalServers } from '../../config/local-servers.ts'
 import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
 import { addMissingCredential } from '../../config/file/missing-credential.ts'
@@ -12,12 +12,13 @@ import type { ResolvedConfig } from '../../config/resolve.ts'
 import { createConfigSchema } from '../../config/schema/schema.ts'
 import { listSecretFiles } from '../../config/file/secrets.ts'
 import { watchFiles } from '../../config/file/watch.ts'
-import { readVersion } from '../../control/version.ts'
+import { readVersion } from '../../version.ts'
 import { describeError } from '../../errors.ts'
 import { resolveWithWarnings } from '../../findings.ts'
 import { createGateway, type Gateway } from '../../gateway.ts'
-import { loadExtensions, ownSource, type Extensions } from '../../loader/registry.ts'
-import { describeFirstSteps, describeNewCredential, describeState } from './first-steps.ts'
+import { describeSource } from '../../loader/plugin-package.ts'
+import { type Extensions, loadBuiltins, loadExtensions, ownSource } from '../../loader/registry.ts'
+import { describeFirstSteps, describeNewCredential, describePage, describeState } from './first-steps.ts'
 import { createProcessLifetime, type ProcessLifetime } from './process-lifetime.ts'
 import { removeListening, writeListening } from '../listening.ts'
 import { createLog, type ProcessLog } from './log.ts'
@@ -54,7 +55,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   process.on('SIGHUP', () => onChange())
   const found = locateConfig({ option: options.config })
   const file = found ?? firstConfigFile()
-  const tokens = found === undefined ? writeFirstConfig(file, { localServers: await findLocalServers() }) : undefined
+  const tokens = found === undefined ? await writeFirstFile(file) : undefined
   const { resolved, extensions, log, redactor } = await prepare(file, lifetime)
   const { config, dir } = resolved
   const { port } = options
@@ -77,16 +78,24 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   const address = await gateway.listen()
   lifetime.opened.defer(async () => removeListening(file))
   writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
-  onChange = () => void reload(gateway, { log, signal: lifetime.signal })
-  const watcher = watchFiles(() => listFiles(file, extensions), onChange)
+  const reporting = { log, signal: lifetime.signal }
+  onChange = () => void report(gateway.reload, reporting)
+  // A client that saves the file has applied it.
+  const watcher = watchFiles(
+    () => listFiles(file, extensions),
+    () => void report(gateway.reloadIfChanged, reporting),
+  )
   lifetime.opened.defer(watcher.close)
   if (hasChanged) onChange()
-  logFor('cli').info(
-    { version: readVersion(), config: file, address, extensions: listPluginExtensions(extensions) },
-    'started',
-  )
-  process.stdout.write(`listening on ${address}\n${describeState(resolved)}`)
+  logFor('cli').info({ version: readVersion(), config: file, address, ...listPlugins(extensions) }, 'started')
+  process.stdout.write(`listening on ${address}\n${describePage(address, gateway)}${describeState(resolved)}`)
   if (tokens) process.stdout.write(describeFirstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
+}
+
+/** The model servers on this machine are offered in comments. */
+async function writeFirstFile(file: string): Promise<FirstConfig> {
+  const { providers } = await loadBuiltins()
+  return writeFirstConfig(file, { localServers: await findLocalServers(providers) })
 }
 
 /** The configuration file and its secret files. Throws while the configuration is invalid. */
@@ -96,9 +105,12 @@ function listFiles(file: string, extensions: Extensions): string[] {
 }
 
 /** Logs the problems if the new configuration is invalid; the old one stays in use. */
-async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; signal: AbortSignal }): Promise<void> {
+async function report(
+  reload: Gateway['reload'] | Gateway['reloadIfChanged'],
+  { log, signal }: { log: ProcessLog; signal: AbortSignal },
+): Promise<void> {
   try {
-    const { restartFor } = await gateway.reload()
+    const { restartFor = [] } = (await reload()) ?? {}
     for (const key of restartFor)
       log.logFor('config').warn(`${key} has changed; the change takes effect at the next start`)
   } catch (error) {
@@ -110,9 +122,13 @@ async function reload(gateway: Gateway, { log, signal }: { log: ProcessLog; sign
   }
 }
 
-/** The extensions that are not built in. */
-const listPluginExtensions = ({ sources }: Extensions): string[] =>
-  [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`]))
+/** The plugins with their versions, and the extensions that are not built in. */
+const listPlugins = ({ sources, packages }: Extensions) => ({
+  plugins: [...new Set(sources.values())].flatMap((source) =>
+    source === ownSource ? [] : [describeSource(source, packages)],
+  ),
+  extensions: [...sources].flatMap(([{ kind, name }, source]) => (source === ownSource ? [] : [`${kind} ${name}`])),
+})
 
 interface Prepared {
   resolved: ResolvedConfig
@@ -130,7 +146,7 @@ async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepare
   lifetime.opened.defer(async () => extensions.close())
   lifetime.signal.throwIfAborted()
   // Logged before the check, because the sections of rejected extensions are unknown keys.
-  for (const problem of extensions.problems) early.warn(problem)
+  for (const problem of [...extensions.problems, ...extensions.warnings]) early.warn(problem)
   const resolved = await resolveWithWarnings(document, extensions)
   const { config } = resolved
   const generated = addMissingCredential(document, config.gateway.auth)

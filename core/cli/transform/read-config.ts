@@ -23,5 +23,3 @@ function readDocument(option: string | undefined): ConfigDocument {
   if (file !== undefined) return readConfigFile(file)
   return readConfigText({ file: resolve('gateway.json5'), text: '{}', mode: 0o600, env: process.env })
 }
-
-export const silent = { debug() {}, info() {}, warn() {}, error() {} }

@@ -77,7 +77,9 @@ function withOptions(
 ): HookAuth | undefined {
   const names = [...schemes.keys()]
   if (scheme !== undefined && !names.includes(scheme))
-    throw new CommandError(`--scheme ${scheme} is unknown; ${suggest(scheme, names, names.join(', '))}.`)
+    throw new CommandError(
+      `--scheme ${scheme} is unknown; ${suggest(scheme, names, `use one of ${names.join(', ')}.`)}`,
+    )
   const own = local && authOf(name, { local, mapping })
   const secretOf = secret === undefined ? {} : { secret, secrets: undefined }
   const wanted =

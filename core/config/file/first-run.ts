@@ -105,9 +105,9 @@ const emptyProviders = `
 
 function providersText(servers: readonly LocalServer[]): string {
   if (servers.length === 0) return ''
-  const lines = servers.flatMap(({ name, url, models }) => [
-    `  //   ${name}: { kind: 'openai-compatible', baseUrl: '${url}' ` +
-      `},${models.length > 0 ? ` // for example the model '${name}/${models[0]}'` : ''}`,
+  const lines = servers.flatMap(({ kind, name, baseUrl, models }) => [
+    `  //   ${name}: { kind: '${kind}', baseUrl: '${baseUrl}' }` +
+      `,${models.length > 0 ? ` // for example the model '${name}/${models[0]}'` : ''}`,
   ])
   return `
   // Model servers that were found on this machine when this file was written. To use one, remove the comment marks and

@@ -2,14 +2,20 @@
 import JSON5 from 'json5'
 
 export interface Layout {
-  /** The line of a key, from 1; for a missing key, the line of its innermost existing parent. */
-  lineOf(keys: readonly string[]): number
+  /** The place of a key; for a missing key, the place of its innermost existing parent. */
+  placeOf(keys: readonly string[]): Place
   /** The offset after the opening brace or bracket of a value; absent if it is not an object or list. */
   insideOf(keys: readonly string[]): number | undefined
   /** The position of a key; absent if it does not exist. */
   positionOf(keys: readonly string[]): KeyPosition | undefined
   /** Keys that appear twice in their object, in the order of the text. */
-  repeated: readonly { keys: readonly string[]; line: number }[]
+  repeated: readonly ({ keys: readonly string[] } & Place)[]
+}
+
+/** A position for people: both numbers start at 1, and a column is one UTF-16 code unit. */
+export interface Place {
+  line: number
+  column: number
 }
 
 /** Offsets of the key, of its value, and of the end of the value. */
@@ -28,24 +34,29 @@ interface Entry {
 /** Reads the layout of a text that is known to be valid JSON5. */
 export function readLayout(text: string): Layout {
   const entries = new Map<string, Entry>()
-  const repeated: { keys: readonly string[]; line: number }[] = []
-  const lineAt = (offset: number) => text.slice(0, offset).split(/\r\n|[\n\r]/).length
+  const repeated: ({ keys: readonly string[] } & Place)[] = []
+  const placeAt = (offset: number): Place => {
+    const lines = text.slice(0, offset).split(lineBreak)
+    return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 }
+  }
   scan(text, (keys, entry) => {
     const inRepeated = repeated.some((outer) => outer.keys.every((key, index) => key === keys[index]))
-    if (entries.has(id(keys)) && !inRepeated) repeated.push({ keys, line: lineAt(entry.offset) })
+    if (entries.has(id(keys)) && !inRepeated) repeated.push({ keys, ...placeAt(entry.offset) })
     entries.set(id(keys), entry)
   })
-  const lineOf = (keys: readonly string[]): number => {
+  const placeOf = (keys: readonly string[]): Place => {
     const entry = entries.get(id(keys))
-    return entry ? lineAt(entry.offset) : lineOf(keys.slice(0, -1))
+    return entry ? placeAt(entry.offset) : placeOf(keys.slice(0, -1))
   }
   return {
-    lineOf,
+    placeOf,
     insideOf: (keys) => entries.get(id(keys))?.inside,
     positionOf: (keys) => entries.get(id(keys))?.position,
     repeated,
   }
 }
+
+const lineBreak = /\r\n|[\n\r]/
 
 const id = (keys: readonly string[]) => JSON.stringify(keys)
 

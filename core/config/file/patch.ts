@@ -2,6 +2,7 @@
 // may change.
 import { dotted } from '../../typebox.ts'
 import { ConfigError } from '../config-error.ts'
+import { listDifferences } from '../differences.ts'
 import { mergeIntoText } from './edit-text.ts'
 import { type ConfigDocument, readConfigFile, readConfigText } from './read.ts'
 import { resolveConfig } from '../resolve.ts'
@@ -32,7 +33,7 @@ export function patchConfigFile({ file, changes, extensions, env }: Patch): stri
   if (texts.some((text) => text.includes('${')))
     throw new PatchError('A change must not contain "${", because it could reveal environment variables.')
   const after = read(() => readConfigText({ ...before, text: mergeIntoText(before.text, changes) }))
-  const changed = differences(before.value, after.value)
+  const changed = listDifferences(before.value, after.value)
   for (const keys of changed) {
     const reason = explainClosed(keys, before)
     if (reason) throw new PatchError(`${dotted(keys)} cannot be changed by an agent; ${reason}. Edit ${file} instead.`)
@@ -95,19 +96,6 @@ function hasProviderPolicy({ tools, agents }: Record<string, unknown>): boolean 
   return scopes.some(
     (scope) => isRecord(scope) && isRecord(scope['byProvider']) && Object.keys(scope['byProvider']).length > 0,
   )
-}
-
-/** The deepest paths at which two values differ. A value that exists on one side only counts with all of its keys. */
-function differences(before: unknown, after: unknown, keys: readonly string[] = []): (readonly string[])[] {
-  if (isRecord(before) || isRecord(after)) {
-    const [one, other] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}]
-    const inside = [...new Set([...Object.keys(one), ...Object.keys(other)])].flatMap((key) =>
-      differences(one[key], other[key], [...keys, key]),
-    )
-    const both = isRecord(before) && isRecord(after)
-    return both || inside.length > 0 ? inside : [keys]
-  }
-  return JSON.stringify(before) === JSON.stringify(after) ? [] : [keys]
 }
 
 const findStrings = (value: unknown): string[] => {

@@ -40,7 +40,8 @@ function isPlainRelative(path: string): boolean {
   )
 }
 
-function isInside(root: string, path: string): boolean {
+/** Whether `path` is `root` or below it. Both are absolute; no link is resolved. */
+export function isInside(root: string, path: string): boolean {
   const inner = relative(root, path)
   return inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)
 }

@@ -40,13 +40,14 @@ export function readConfigText({
   mode,
   env,
 }: Pick<ConfigDocument, 'file' | 'text' | 'mode' | 'env'>): ConfigDocument {
-  const raw = parse(file, text)
+  const raw = parseJson5Object(file, text)
   const { value, problems } = resolveEnvironment(raw, env) as { value: Record<string, unknown>; problems: Finding[] }
   const plugins = Array.isArray(value['plugins']) ? value['plugins'].filter((name) => typeof name === 'string') : []
   return { file, dir: dirname(file), text, mode, layout: readLayout(text), value, plugins, problems, env }
 }
 
-function readText(file: string): string {
+/** @throws {ConfigError} if the file cannot be read or is not UTF-8 */
+export function readText(file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (error) {
@@ -57,10 +58,11 @@ function readText(file: string): string {
   }
 }
 
-function parse(file: string, text: string): Record<string, unknown> {
+/** @throws {ConfigError} with the line and the column of the first error */
+export function parseJson5Object(file: string, text: string): Record<string, unknown> {
   const value = parseJson5(file, text)
   if (isRecord(value)) return wellFormed(value)
-  throw new ConfigError(file, [{ path: '', line: 1, problem: 'must be an object: { … }' }])
+  throw new ConfigError(file, [{ path: '', line: 1, column: 1, problem: 'must be an object: { … }' }])
 }
 
 function parseJson5(file: string, text: string): unknown {
@@ -70,7 +72,7 @@ function parseJson5(file: string, text: string): unknown {
     const { message, lineNumber, columnNumber } = error as { message: string; lineNumber: number; columnNumber: number }
     const reason = message.replace(/^JSON5: /, '').replace(/ at \d+:\d+$/, '')
     throw new ConfigError(file, [
-      { path: '', line: lineNumber, problem: `column ${columnNumber}: invalid JSON5: ${reason}` },
+      { path: '', line: lineNumber, column: columnNumber, problem: `column ${columnNumber}: invalid JSON5: ${reason}` },
     ])
   }
 }

@@ -21,7 +21,7 @@ export function readStorageUrl({ value, dir, file = '', layout, problems = [] }:
   throw new ConfigError(file, [
     {
       path: 'storage.url',
-      ...(layout && { line: layout.lineOf(['storage', 'url']) }),
+      ...layout?.placeOf(['storage', 'url']),
       problem: problem ?? 'must be a string or { file: "path" }',
     },
   ])

@@ -1,7 +1,9 @@
 // Writes a private file atomically.
 import { randomUUID } from 'node:crypto'
 import {
+  accessSync,
   closeSync,
+  constants,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -29,6 +31,16 @@ export function writePrivateFile(file: string, text: string, { overwrite = false
     syncFolder(dirname(target))
   } finally {
     rmSync(draft, { force: true })
+  }
+}
+
+/** Whether a file can be replaced: it is written anew, so its folder matters. */
+export function isWritable(file: string): boolean {
+  try {
+    accessSync(dirname(resolveLinks(file)), constants.W_OK)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Condition, Conditions, Scalar, SkipConditions } from '../schema/conditions.ts'
 import { isSecretName } from '../../kit/secret-names.ts'
 import { parsePath } from '../template/path.ts'
-import type { RuleFinding } from './rule.ts'
+import { at, type RuleFinding } from './rule.ts'
 
 export function* conditionRules({ headers = {}, payload = {}, item = {} }: SkipConditions): Iterable<RuleFinding> {
   for (const [name, condition] of Object.entries(headers)) {
@@ -29,7 +29,7 @@ export function* skipRules(skip: SkipConditions | readonly SkipConditions[], for
   const entries = 'length' in skip ? skip.map((one, index) => [one, [String(index)]] as const) : [[skip, []] as const]
   // Invalid entries have left holes, which `map` keeps.
   for (const [conditions, keys] of entries.filter(Boolean)) {
-    for (const finding of conditionRules(conditions)) yield { ...finding, keys: [...keys, ...finding.keys] }
+    yield* at(keys, conditionRules(conditions))
     if (conditions.item && forEach === undefined)
       yield { keys: [...keys, 'item'], problem: 'needs forEach, whose elements it looks at; write payload instead' }
   }

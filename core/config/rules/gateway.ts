@@ -28,7 +28,7 @@ function* storageRules({ url, retention }: RuleContext['config']['storage']): It
         'must be "sqlite:" and a path, such as "sqlite:state/gateway.db", or the URL of a PostgreSQL database, such ' +
         'as "postgres://user@host/database"',
     }
-  if (isPostgres) yield* tlsRules(url)
+  if (isPostgres) yield* connectionRules(url)
   if (isPostgres && retention.maxMb > 0)
     yield {
       keys: ['storage', 'retention', 'maxMb'],
@@ -37,11 +37,21 @@ function* storageRules({ url, retention }: RuleContext['config']['storage']): It
 }
 
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
+/** libpq knows others, for connections that only read. */
+const sessionAttributes = ['any', 'read-write', 'primary']
 
 /** The driver would take an unknown mode for a strict one. The problem does not repeat the URL, which is a secret. */
-function* tlsRules(url: string): Iterable<RuleFinding> {
+function* connectionRules(url: string): Iterable<RuleFinding> {
   const keys = ['storage', 'url']
-  const [, mode] = /[?&]sslmode=([^&]*)/.exec(url) ?? []
+  const parameter = (name: string): string | undefined => new RegExp(`[?&]${name}=([^&]*)`).exec(url)?.[1]
+  const [mode, attributes] = [parameter('sslmode'), parameter('target_session_attrs')]
+  if (attributes !== undefined && !sessionAttributes.includes(attributes))
+    yield {
+      keys,
+      problem:
+        `has a target_session_attrs that a gateway cannot use, because it writes; use one of ` +
+        sessionAttributes.join(', '),
+    }
   if (mode !== undefined && !sslModes.includes(mode))
     yield { keys, problem: `has an unknown sslmode; use one of ${sslModes.join(', ')}` }
   if (mode === 'verify-ca' && !url.includes('sslrootcert='))

@@ -37,12 +37,13 @@ function* activeHoursRules(
     yield { keys: [...keys, 'end'], problem: 'must be a time of day from "00:00" to "24:00"' }
   else if (start === end)
     yield { keys: [...keys, 'end'], problem: 'must differ from the start; omit activeHours for the whole day' }
-  if (timezone !== undefined && !isTimezone(timezone))
-    yield {
-      keys: [...keys, 'timezone'],
-      code: 'time_zone_unknown',
-      problem: 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"',
-    }
+  yield* timezoneRules(timezone, [...keys, 'timezone'])
+}
+
+export function* timezoneRules(timezone: string | undefined, keys: readonly string[]): Iterable<RuleFinding> {
+  if (timezone === undefined || isTimezone(timezone)) return
+  const problem = 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"'
+  yield { keys, code: 'time_zone_unknown', problem }
 }
 
 function isTimezone(name: string): boolean {

@@ -21,6 +21,8 @@ interface AuthContext {
   schemes: Schemes
   /** The URL of the hook, where the configuration tells it. */
   hookUrl?: string | undefined
+  /** The `auth` of a preset, to which the operator adds the secret and other settings. */
+  isDeclaration?: boolean
 }
 
 /** @param path the name of the hook */
@@ -69,19 +71,25 @@ const unsupported = (key: string, { name }: Scheme<never>, more: string): RuleFi
 })
 
 /** What depends on the declaration of the scheme, whose functions may be faulty. */
-function* schemeRules(auth: HookAuth, scheme: Scheme<never>, { hookUrl }: AuthContext): Iterable<RuleFinding> {
+function* schemeRules(
+  auth: HookAuth,
+  scheme: Scheme<never>,
+  { hookUrl, isDeclaration = false }: AuthContext,
+): Iterable<RuleFinding> {
   const settings = settingsOfScheme(scheme, auth)
+  const isLeftOut = (key: string): boolean => isDeclaration && !Object.hasOwn(auth, key)
   const problems = listProblems(scheme.config ?? {}, settings).filter(({ keys: [key = ''] }) => !isCommon(key))
   yield* problems
   if (problems.length > 0) return
   try {
     const signatures = signaturesOf(scheme, settings)
-    yield* secretRules(auth, scheme, signatures)
+    if (!isDeclaration) yield* secretRules(auth, scheme, signatures)
     yield* signatureRules(auth, scheme, signatures)
-    if (coversUrl(scheme, signatures)) yield* urlRules(auth, hookUrl)
+    if (coversUrl(scheme, signatures) && !isLeftOut('url')) yield* urlRules(auth, hookUrl)
     if (typeof scheme.tokens === 'function') scheme.tokens(settings)
     const found: Iterable<Record<'key' | 'problem', unknown>> = scheme.findProblems?.(settings, { hookUrl }) ?? []
-    for (const { key, problem } of found) yield { keys: [String(key)], problem: String(problem) }
+    for (const { key, problem } of found)
+      if (!isLeftOut(String(key))) yield { keys: [String(key)], problem: String(problem) }
   } catch (error) {
     const { reason, at } = describeError(error)
     const problem = `is a scheme that fails with these settings (${[reason, at].filter(Boolean).join(' ')})`

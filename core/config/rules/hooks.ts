@@ -1,16 +1,15 @@
 // Checks the webhook endpoints: token, path, session keys, agents and alerts.
 import { agentIdsOf } from '../schema/agents.ts'
-import { channelName } from '../channels/names.ts'
 import { allCredentials } from '../credentials.ts'
 import { normalizeHooksPath, reservedPaths } from '../hooks-path.ts'
-import { recipientRules } from './recipients.ts'
+import { alertRecipientRules } from './budgets.ts'
 import { type RuleContext, type RuleFinding, shortToken } from './rule.ts'
 
 export function* hookRules(context: RuleContext): Iterable<RuleFinding> {
   yield* tokenRules(context)
   yield* pathRules(context)
   yield* routingWarnings(context)
-  yield* onFailureRules(context)
+  yield* alertRecipientRules(context.config.hooks.onFailure, ['hooks', 'onFailure'], context)
 }
 
 function* tokenRules({ config, env }: RuleContext): Iterable<RuleFinding> {
@@ -66,18 +65,4 @@ function* routingWarnings({ config: { hooks, agents } }: RuleContext): Iterable<
       ? []
       : [{ keys: ['hooks', 'allowedAgentIds', String(index)], problem, warning: true }]
   })
-}
-
-function* onFailureRules(context: RuleContext): Iterable<RuleFinding> {
-  const { config, extensions } = context
-  const { channel: called, to } = config.hooks.onFailure ?? {}
-  const channel = called === undefined ? undefined : channelName(extensions.channels, called)
-  yield* recipientRules({ channel, to, keys: ['hooks', 'onFailure', 'to'] }, context)
-  if (channel === undefined || channel === 'last') return
-  const keys = ['hooks', 'onFailure', 'channel']
-  const names = [...extensions.channels.keys()]
-  if (!names.includes(channel))
-    yield { keys, problem: `must be "last" or the name of a loaded channel (${names.join(', ') || 'none is loaded'})` }
-  else if (!config.channels[channel]?.enabled)
-    yield { keys, problem: `is a channel that is not configured; add channels.${channel}`, warning: true }
 }

@@ -5,7 +5,7 @@ import { isTemplateField, overrideFields, promisedChannels, templateKeys, thinki
 import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import { listChannelNames } from '../channels/names.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
-import { nearest } from '../nearest.ts'
+import { suggest } from '../nearest.ts'
 import { confine, PathError } from '../file/paths.ts'
 import type { MappingConfig } from '../schema/schema.ts'
 import { compilePath, findTemplateProblems, isTemplate } from '../template/template.ts'
@@ -15,7 +15,7 @@ import { modelRules } from './models.ts'
 import { recipientRules } from './recipients.ts'
 import { replyWarnings } from './replies.ts'
 import { unreachedWarnings } from './unreached.ts'
-import type { RuleContext, RuleFinding } from './rule.ts'
+import { at, type RuleContext, type RuleFinding } from './rule.ts'
 
 export function* mappingRules(context: RuleContext): Iterable<RuleFinding> {
   const { hooks } = context.config
@@ -26,8 +26,9 @@ export function* mappingRules(context: RuleContext): Iterable<RuleFinding> {
   yield* hooks.mappings.flatMap((mapping, index) => at(['hooks', 'mappings', String(index)], rulesOf(mapping, context)))
 }
 
-const at = (keysOfEntry: readonly string[], findings: Iterable<RuleFinding>): RuleFinding[] =>
-  Array.from(findings, ({ keys, ...rest }) => ({ keys: [...keysOfEntry, ...keys], ...rest }))
+/** The findings about one mapping, whatever the others are. */
+export const findMappingProblems = (mapping: MappingConfig, context: RuleContext): RuleFinding[] =>
+  Array.from(rulesOf(mapping, context))
 
 function* rulesOf(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
   yield* matchRules(mapping)
@@ -144,28 +145,29 @@ function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext):
   if (channel === undefined || isTemplate(channel)) return
   const names = ['last', ...promisedChannels, ...listChannelNames(extensions.channels)]
   if (names.includes(channel.trim())) return
-  const meant = nearest(channel, names)
-  const fix = meant ? `did you mean "${meant}"?` : `use one of ${[...new Set(names)].join(', ')}`
+  const fix = suggest(channel, names, `use one of ${[...new Set(names)].join(', ')}`)
   yield { keys: ['channel'], problem: `is not a channel; ${fix}` }
 }
 
 /** A wrong `thinking` stops the start; a wrong `model` is a warning, because its agent may still be changed. */
-function* valueRules({ model, thinking, agentId }: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
+function* valueRules(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
+  yield* thinkingRules(mapping)
+  const { model, agentId } = mapping
+  if (model === undefined || isTemplate(model)) return
+  const { agents } = context.config
+  const agent = agentId === undefined ? undefined : agents[agentId.trim().toLowerCase()]
+  const allowed = agent?.models ?? agents.defaults.models
+  const findings = modelRules(model.trim(), { keys: ['model'], allowed }, context)
+  for (const finding of findings) yield { ...finding, warning: true }
+}
+
+export function* thinkingRules({ thinking }: MappingConfig): Iterable<RuleFinding> {
   if (thinking !== undefined && !isTemplate(thinking) && !(thinkingLevels as readonly string[]).includes(thinking)) {
     yield {
       keys: ['thinking'],
       problem: `must be one of ${thinkingLevels.map((level) => `"${level}"`).join(', ')}, or a template`,
     }
   }
-  if (model === undefined || isTemplate(model)) return
-  const { agents } = context.config
-  const agent = agentId === undefined ? undefined : agents[agentId.trim().toLowerCase()]
-  const findings = modelRules(
-    model.trim(),
-    { keys: ['model'], allowed: agent?.models ?? agents.defaults.models },
-    context,
-  )
-  for (const finding of findings) yield { ...finding, warning: true }
 }
 
 function* routingWarnings(
@@ -181,13 +183,7 @@ function* routingWarnings(
     const problem = `is a session of another agent than "${known}", so its requests are rejected; set agentId`
     yield { keys: ['sessionKey'], problem, warning: true }
   }
-  if (isTemplate(sessionKey) && !sessionKey.trim().startsWith('hook:') && !hooks.allowRequestSessionKey) {
-    yield {
-      keys: ['sessionKey'],
-      problem: 'lets the payload choose any session, so its requests are rejected; begin it with "hook:"',
-      warning: true,
-    }
-  }
+  if (!hooks.allowRequestSessionKey) yield* sessionKeyWarnings({ sessionKey })
   const beginning = normalize(sessionKey.split('{{', 1)[0] as string)
   if (
     prefixes &&
@@ -201,6 +197,16 @@ function* routingWarnings(
       problem: 'begins with none of hooks.allowedSessionKeyPrefixes, so its requests are rejected',
       warning: true,
     }
+  }
+}
+
+/** Unless `hooks.allowRequestSessionKey` is set. */
+export function* sessionKeyWarnings({ sessionKey = '' }: MappingConfig): Iterable<RuleFinding> {
+  if (!isTemplate(sessionKey) || sessionKey.trim().startsWith('hook:')) return
+  yield {
+    keys: ['sessionKey'],
+    problem: 'lets the payload choose any session, so its requests are rejected; begin it with "hook:"',
+    warning: true,
   }
 }
 
@@ -218,8 +224,7 @@ function* agentWarnings(
       warning: true,
     }
   } else if (!isTemplate(agentId) && !ids.includes(normalize(agentId))) {
-    const meant = nearest(agentId, ids)
-    const fix = meant ? `did you mean "${meant}"?` : `add agents.${normalize(agentId)}, or leave it out`
+    const fix = suggest(agentId, ids, `add agents.${normalize(agentId)}, or leave it out`)
     yield {
       keys: ['agentId'],
       problem: `names no configured agent, so the default agent "${defaultAgentId(agents)}" is used; ${fix}`,

@@ -4,11 +4,11 @@ import { suggest } from '../nearest.ts'
 import { resolvePresetSettings } from '../preset-settings.ts'
 import { presetSection } from '../schema/hooks.ts'
 import { HookAuth } from '../schema/hook-auth.ts'
-import { Mapping, type MappingConfig } from '../schema/mappings.ts'
+import type { MappingConfig } from '../schema/mappings.ts'
 import { authContextOf, hookAuthRules } from './hook-auth.ts'
-import { actionRules, templateRules, textWarnings } from './mappings.ts'
+import { actionRules, textWarnings } from './mappings.ts'
 import { replyWarnings } from './replies.ts'
-import type { RuleContext, RuleFinding } from './rule.ts'
+import { at, type RuleContext, type RuleFinding } from './rule.ts'
 
 export function* presetRules(context: RuleContext): Iterable<RuleFinding> {
   const { config, extensions } = context
@@ -29,27 +29,17 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
     yield { keys, problem: `is not a known preset; ${suggest(name, names, known)}` }
     return
   }
-  const [mappingProblem] = listProblems(Mapping, preset.mapping)
-  for (const missing of listProblems(
-    preset.config ?? {},
-    resolvePresetSettings(preset, presetSection(config.hooks, name)),
-  )) {
+  const section = presetSection(config.hooks, name)
+  for (const missing of listProblems(preset.config ?? {}, resolvePresetSettings(preset, section)))
     yield { keys: ['hooks', name, ...missing.keys], problem: missing.problem }
-  }
-  if (mappingProblem)
-    yield { keys, problem: `is a preset with an invalid mapping: ${mappingProblem.path} ${mappingProblem.problem}` }
-  else
-    for (const { keys: inside, problem, warning } of templateRules(preset.mapping))
-      yield { keys, problem: `is a preset with an invalid mapping: ${inside.join('.')} ${problem}`, warning }
   // A service that signs with its own keys needs no secret, and another program may send its webhooks.
   const hasSecret = preset.auth && extensions.schemes.get(preset.auth.scheme)?.secret !== false
-  if (hasSecret && !presetSection(config.hooks, name).auth) {
+  if (hasSecret && !section.auth) {
     const problem =
       `has no hooks.${name}.auth, so it accepts the hook token only and the signature of the ` +
       `service is not verified; set hooks.${name}.auth.secret`
     yield { keys, code: 'preset_unsigned', problem, warning: true }
   }
-  const section = presetSection(config.hooks, name)
   const mapping = { ...preset.mapping, ...section } as MappingConfig
   const findings = [...(preset.toAction ? [] : textWarnings(mapping)), ...replyWarnings(mapping, context)]
   // Findings about keys of the section are reported there, the others at the name of the preset.
@@ -67,13 +57,11 @@ function* sectionRules(name: string, context: RuleContext): Iterable<RuleFinding
   if (!config.hooks.presets.includes(name))
     yield { keys, problem: `has no effect, because hooks.presets does not contain "${name}"`, warning: true }
   const findings = [...actionRules(section, context)]
-  if (auth) findings.push(...authRules(name, { ...extensions.presets.get(name)?.auth, ...auth }, context))
-  for (const { keys: inside, ...rest } of findings) yield { keys: [...keys, ...inside], ...rest }
+  if (auth) findings.push(...at(['auth'], authRules(name, { ...extensions.presets.get(name)?.auth, ...auth }, context)))
+  yield* at(keys, findings)
 }
 
-function* authRules(name: string, auth: object, context: RuleContext): Iterable<RuleFinding> {
-  const schemaProblems = listProblems(HookAuth, auth)
-  const findings =
-    schemaProblems.length > 0 ? schemaProblems : hookAuthRules(auth as HookAuth, authContextOf(name, context))
-  for (const { keys, ...rest } of findings) yield { keys: ['auth', ...keys], ...rest }
+function authRules(name: string, auth: object, context: RuleContext): Iterable<RuleFinding> {
+  const problems = listProblems(HookAuth, auth)
+  return problems.length > 0 ? problems : hookAuthRules(auth as HookAuth, authContextOf(name, context))
 }

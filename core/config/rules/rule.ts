@@ -14,6 +14,8 @@ export interface RuleContext {
 export interface RuleFinding extends Finding {
   /** A warning does not prevent the start. */
   warning?: boolean
+  /** The finding is that all of these keys are missing. It is not reported if one of them has an invalid value. */
+  missing?: readonly string[]
 }
 
 export type Rule = (context: RuleContext) => Iterable<RuleFinding>
@@ -25,3 +27,7 @@ export const shortToken = (keys: readonly string[]): RuleFinding => ({
   problem: 'has fewer than 24 characters and could be guessed; use a longer one',
   warning: true,
 })
+
+/** Findings whose keys are relative to an entry, with the keys of the entry before theirs. */
+export const at = (keysOfEntry: readonly string[], findings: Iterable<RuleFinding>): RuleFinding[] =>
+  Array.from(findings, ({ keys, ...rest }) => ({ keys: [...keysOfEntry, ...keys], ...rest }))

@@ -1,6 +1,9 @@
 // Checks what the schema of a single key cannot express, such as the relation between keys.
 import { agentRules } from './agents.ts'
+import { budgetRules } from './budgets.ts'
+import { approvalRules } from './approvals.ts'
 import { channelRules } from './channels.ts'
+import { clientRules } from './clients.ts'
 import { gatewayRules } from './gateway.ts'
 import { hookRules } from './hooks.ts'
 import { mappingRules } from './mappings.ts'
@@ -11,6 +14,7 @@ import { toolRules } from './tools.ts'
 
 const rules: readonly Rule[] = [
   gatewayRules,
+  clientRules,
   hookRules,
   mappingRules,
   presetRules,
@@ -18,6 +22,8 @@ const rules: readonly Rule[] = [
   providerRules,
   channelRules,
   toolRules,
+  budgetRules,
+  approvalRules,
 ]
 
 /** All findings of the rules: errors and warnings. */

@@ -1,11 +1,32 @@
 // The config section `agents`: the defaults for all agents, and each agent by its id.
 import { thinkingLevels } from '../../action.ts'
+import { Count, OptionalText, Text } from '../../field-schemas.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
+import { budgetKey } from './budget.ts'
+import { Approvals } from './approvals.ts'
 import { overridesOf } from './overrides.ts'
 import { AgentTools } from './tool-policy.ts'
 
+const price = (description: string) => Type.Number({ minimum: 0, maximum: 100_000, description })
+
+const Price = Type.Object(
+  {
+    input: price('Input tokens.'),
+    output: price('Output tokens, with reasoning.'),
+    cachedInput: Type.Optional(price('Input tokens that are read from a cache. Default: the price of `input`.')),
+    cacheWrite: Type.Optional(price('Input tokens that are written to a cache. Default: the price of `input`.')),
+    reasoning: Type.Optional(price('Reasoning tokens. Default: the price of `output`.')),
+  },
+  {
+    additionalProperties: false,
+    description: 'What a million tokens cost, in US dollars. Default: the price of the price table.',
+  },
+)
+
+export type ModelPrice = Static<typeof Price>
+
 /** An entry of a list of allowed models. */
-export type ModelEntry = string | { id: string; alias?: string; reasoning?: boolean }
+export type ModelEntry = string | { id: string; alias?: string; reasoning?: boolean; price?: ModelPrice }
 
 const ModelList = Type.Array(
   Type.Unsafe<ModelEntry>({
@@ -14,14 +35,16 @@ const ModelList = Type.Array(
     required: ['id'],
     additionalProperties: false,
     properties: {
-      id: Type.String({ pattern: notBlank, description: 'The model, as <provider>/<model>.' }),
-      alias: Type.String({ pattern: notBlank, description: 'A short name for the model.' }),
+      id: Text('The model, as <provider>/<model>.'),
+      alias: Text('A short name for the model.'),
       reasoning: Type.Boolean({ description: 'Whether the model can think; with false it gets no thinking level.' }),
+      price: Price,
     },
   }),
   {
     description:
-      'The models that may be used, each as "<provider>/<model>" or as an object with id, alias and reasoning. ' +
+      'The models that may be used, each as "<provider>/<model>" or as an object with id, alias, reasoning and ' +
+      'price. ' +
       'Default: any.',
   },
 )
@@ -53,15 +76,11 @@ const Heartbeat = Type.Object(
       default: 'none',
       description: 'Where replies go: "none", "last" (where the last message came from) or the name of a channel.',
     }),
-    to: Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient on that channel.' })),
-    prompt: Type.Optional(Type.String({ pattern: notBlank, description: 'The prompt of each heartbeat.' })),
-    model: Type.Optional(
-      Type.String({ pattern: notBlank, description: 'The model for heartbeats. Default: the one of the agent.' }),
-    ),
-    ackMaxChars: Type.Integer({
-      minimum: 0,
+    to: OptionalText('The recipient on that channel.'),
+    prompt: OptionalText('The prompt of each heartbeat.'),
+    model: OptionalText('The model for heartbeats. Default: the one of the agent.'),
+    ackMaxChars: Count('A reply that contains HEARTBEAT_OK and at most this many other characters is not delivered.', {
       default: 300,
-      description: 'A reply that contains HEARTBEAT_OK and at most this many other characters is not delivered.',
     }),
   },
   { additionalProperties: false, default: {}, description: 'The periodic check of the main session.' },
@@ -101,28 +120,36 @@ const Retry = Type.Object(
 
 const AgentDefaults = Type.Object(
   {
-    model: Type.String({
-      pattern: notBlank,
-      default: 'builtin/rules',
-      description: 'The model, as <provider>/<model> or an alias.',
-    }),
+    model: Text('The model, as <provider>/<model> or an alias.', { default: 'builtin/rules' }),
     models: Type.Optional(ModelList),
     thinking: Type.Optional(Thinking),
-    workspace: Type.Optional(
-      Type.String({
-        pattern: notBlank,
-        description: "Folder of the agent's files, relative to the configuration directory.",
-      }),
-    ),
-    systemPrompt: Type.Optional(
-      Type.String({ pattern: notBlank, description: 'Instructions for the agent, at the start of the prompt.' }),
-    ),
+    workspace: OptionalText("Folder of the agent's files, relative to the configuration directory."),
+    systemPrompt: OptionalText('Instructions for the agent, at the start of the prompt.'),
     timeoutSeconds: Type.Number({
       exclusiveMinimum: 0,
       maximum: 86_400,
       default: 600,
       description: 'Maximum duration of a run, in seconds.',
     }),
+    maxSteps: Type.Integer({
+      minimum: 1,
+      maximum: 200,
+      default: 16,
+      description: 'Maximum number of calls of the model in a run. The last call gets no tools, and must answer.',
+    }),
+    maxOutputTokens: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'Maximum number of tokens that a call of the model may write. Default: as many as the model can.',
+      }),
+    ),
+    historyTurns: Type.Optional(
+      Count('How many earlier turns of a session the model sees. Default: `session.historyTurns`.'),
+    ),
+    historyTokens: Type.Optional(
+      Count('How many tokens, estimated, these may take. Default: `session.historyTokens`.'),
+    ),
     maxConcurrent: Type.Integer({
       minimum: 1,
       default: 4,
@@ -135,6 +162,7 @@ const AgentDefaults = Type.Object(
     }),
     retry: Retry,
     heartbeat: Heartbeat,
+    budget: budgetKey('each agent without a budget of its own'),
   },
   { additionalProperties: false, default: {}, description: 'The defaults for all agents.' },
 )
@@ -144,6 +172,7 @@ const {
   maxAttempts: _attempts,
   retry: _retry,
   heartbeat: _heartbeat,
+  budget: _budget,
   ...overridable
 } = AgentDefaults.properties
 
@@ -153,11 +182,13 @@ const Agent = overridesOf(
       default: Type.Boolean({
         description: 'Makes this the default agent. If no agent sets it, the first one is the default.',
       }),
-      name: Type.String({ pattern: notBlank, description: 'The name of the agent, for people.' }),
+      name: Text('The name of the agent, for people.'),
       ...overridable,
       retry: overridesOf(Retry),
       heartbeat: overridesOf(Heartbeat),
+      budget: budgetKey('the agent'),
       tools: AgentTools,
+      approvals: Approvals,
     },
     {
       additionalProperties: false,

@@ -1,13 +1,16 @@
 // The config sections whose keys depend on the loaded extensions: `channels`, `tools`, `providers`.
 import type { Channel, Preset, Provider, Scheme, Toolset } from '../../plugin/plugin.ts'
-import { type JsonSchema, notBlank, Type } from '../../typebox.ts'
+import { OptionalText, Texts } from '../../field-schemas.ts'
+import { type JsonSchema, type Static, Type } from '../../typebox.ts'
+import { type BudgetConfig, budgetKey } from './budget.ts'
 import { overridesOf } from './overrides.ts'
 import {
   ChannelGroups,
-  type ChannelGroupsConfig,
   type EffectsConfig,
   effectsKey,
   policyKeys,
+  type RenameConfig,
+  renameKey,
   type SubagentsConfig,
   subagentsKey,
   type ToolPolicyConfig,
@@ -22,22 +25,14 @@ export interface ConfigurableExtensions {
   schemes: ReadonlyMap<string, Scheme<never>>
 }
 
-/** The keys of the gateway that a channel and each of its accounts may set. */
-export interface AccountConfig {
-  /** Absent: nobody may write to the agent. */
-  allowFrom?: string[]
-  dmPolicy?: (typeof dmPolicies)[number]
-  directSession?: (typeof directSessions)[number]
-  agentId?: string
-  defaultTo?: string
-  groups?: ChannelGroupsConfig
-  [key: string]: unknown
-}
+/** The keys of the gateway that a channel and each of its accounts may set, and the settings of the channel. */
+export type AccountConfig = Static<Type.TObject<typeof accountKeys>> & { [key: string]: unknown }
 
 /** A section `channels.<name>`: keys of the gateway and of the channel. */
 export interface ChannelConfig extends AccountConfig {
   enabled: boolean
   accounts?: Record<string, AccountConfig>
+  budget?: BudgetConfig[]
 }
 
 /** A section `providers.<name>`: keys of the gateway and of the provider. */
@@ -51,6 +46,7 @@ export interface ToolsConfig extends ToolPolicyConfig {
   subagents: SubagentsConfig
   timeoutSeconds: number
   effects?: EffectsConfig
+  rename?: RenameConfig
   /** The section of a toolset, by its name. */
   [toolset: string]: unknown
 }
@@ -59,11 +55,7 @@ const dmPolicies = ['allowlist', 'pairing', 'open'] as const
 const directSessions = ['main', 'sender'] as const
 
 const accountKeys = {
-  allowFrom: Type.Optional(
-    Type.Array(Type.String({ pattern: notBlank }), {
-      description: 'Who may write to the agent, by sender id; ["*"] for everybody. Default: nobody.',
-    }),
-  ),
+  allowFrom: Type.Optional(Texts('Who may write to the agent, by sender id; ["*"] for everybody. Default: nobody.')),
   dmPolicy: Type.Optional(
     Type.Enum([...dmPolicies], {
       description:
@@ -79,21 +71,15 @@ const accountKeys = {
         'Default: "main".',
     }),
   ),
-  agentId: Type.Optional(
-    Type.String({ pattern: notBlank, description: 'The agent that answers. Default: the default agent.' }),
-  ),
-  defaultTo: Type.Optional(
-    Type.String({
-      pattern: notBlank,
-      description: 'The recipient if neither the request nor an earlier message names one.',
-    }),
-  ),
+  agentId: OptionalText('The agent that answers. Default: the default agent.'),
+  defaultTo: OptionalText('The recipient if neither the request nor an earlier message names one.'),
   groups: ChannelGroups,
 }
 
 const channelKeys = {
   enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
   ...accountKeys,
+  budget: budgetKey('the messages of the channel'),
 }
 
 /** The keys of a channel's section that belong to the gateway. All others are settings of the channel. */
@@ -146,6 +132,7 @@ export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
       ...Object.fromEntries(sections),
       ...policyKeys,
       effects: effectsKey,
+      rename: renameKey,
       subagents: subagentsKey,
       timeoutSeconds,
     },

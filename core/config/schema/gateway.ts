@@ -1,6 +1,7 @@
 // The config section `gateway`: the address, the credential and the stop behavior.
-import { notBlank, type Static, Type } from '../../typebox.ts'
-import { HttpTools } from './tool-policy.ts'
+import { Text, Texts } from '../../field-schemas.ts'
+import { type Static, Type } from '../../typebox.ts'
+import { ClientTools, HttpTools } from './tool-policy.ts'
 
 /** The keys of a limit on failed attempts. */
 export const attemptLimit = (defaults: { maxAttempts: number; lockoutMs: number }) => ({
@@ -39,6 +40,41 @@ const AuthRateLimit = Type.Object(
   },
 )
 
+const AuthClient = Type.Object(
+  {
+    name: Type.String({
+      pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+      description: 'The name of the client, in the audit log and in messages.',
+    }),
+    token: Type.Optional(Text('Its token. Set this or "tokenHash".', { secret: true })),
+    tokenHash: Type.Optional(
+      Type.String({
+        secret: true,
+        pattern: '^sha256:[0-9a-f]{64}$',
+        description: 'The SHA-256 digest of its token, as "svc-gateway clients add" writes it.',
+      }),
+    ),
+    role: Type.Enum(['viewer', 'operator', 'admin'], {
+      description:
+        'viewer: reads. operator: also replays, retries, cancels, approves, chats and calls tools. admin: also logs ' +
+        'channels in and may change the configuration.',
+    }),
+    agents: Type.Optional(Texts('The agents that it may reach. Default: all, and the whole gateway.', { minItems: 1 })),
+    content: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether it may read bodies, messages, replies, and the arguments and results of tools. Default: true, but ' +
+          'false for a viewer.',
+      }),
+    ),
+    tools: Type.Optional(ClientTools),
+    notAfter: Type.Optional(
+      Type.String({ description: 'Until when the token is accepted, such as "2030-01-31T00:00:00Z".' }),
+    ),
+  },
+  { additionalProperties: false, description: 'A client with a token and a role of its own.' },
+)
+
 const GatewayAuth = Type.Object(
   {
     mode: Type.Optional(
@@ -47,20 +83,14 @@ const GatewayAuth = Type.Object(
           'The credential that is used. Default: the password if only a password is configured, else the token.',
       }),
     ),
-    token: Type.Optional(
-      Type.String({
-        secret: true,
-        pattern: notBlank,
-        description: 'The token that callers send as "Authorization: Bearer <token>".',
-      }),
-    ),
+    token: Type.Optional(Text('The token that callers send as "Authorization: Bearer <token>".', { secret: true })),
     password: Type.Optional(
-      Type.String({
-        secret: true,
-        pattern: notBlank,
-        description: 'The password that callers send in the same header if the mode is "password".',
-      }),
+      Text('The password that callers send in the same header if the mode is "password".', { secret: true }),
     ),
+    clients: Type.Array(AuthClient, {
+      default: [],
+      description: 'More credentials, each with a role. The credential of the gateway itself has the role admin.',
+    }),
     rateLimit: Type.Optional(AuthRateLimit),
   },
   {
@@ -78,11 +108,7 @@ export const GatewaySection = Type.Object(
       default: 18_789,
       description: 'The TCP port; 0 picks a free one.',
     }),
-    bind: Type.String({
-      pattern: notBlank,
-      default: '127.0.0.1',
-      description: 'The address to listen on; "0.0.0.0" opens the gateway to the network.',
-    }),
+    bind: Text('The address to listen on; "0.0.0.0" opens the gateway to the network.', { default: '127.0.0.1' }),
     publicUrl: Type.Optional(
       Type.String({
         pattern: String.raw`^https?://[^\s/?#]+(?:/[^\s?#]*)?$`,
@@ -102,6 +128,10 @@ export const GatewaySection = Type.Object(
         description: 'More origins of web pages that may call the gateway, such as "https://app.example.com".',
       }),
     ),
+    page: Type.Boolean({
+      default: true,
+      description: 'Whether the gateway serves its control page at "/".',
+    }),
     drainSeconds: Type.Number({
       minimum: 0,
       maximum: 3600,
@@ -117,3 +147,4 @@ export const GatewaySection = Type.Object(
 )
 
 export type GatewayConfig = Static<typeof GatewaySection>
+export type ClientConfig = Static<typeof AuthClient>

@@ -1,25 +1,22 @@
 // The key `auth` of a mapping or preset: how senders of a webhook authenticate. Each scheme adds its own keys.
 import type { Scheme } from '../../plugin/plugin.ts'
-import { notBlank, type Static, type TSchema, Type } from '../../typebox.ts'
+import { OptionalText, Text } from '../../field-schemas.ts'
+import { type Static, type TSchema, Type } from '../../typebox.ts'
 
-const Text = (description: string) => Type.Optional(Type.String({ pattern: notBlank, description }))
-const Secret = (description: string) => Type.String({ pattern: notBlank, secret: true, description })
+const Secret = (description: string) => Text(description, { secret: true })
 
 const DatedSecret = Type.Object(
   {
     secret: Secret('The secret.'),
-    notAfter: Type.String({
-      pattern: notBlank,
-      description: 'When it expires, such as `2030-01-31T00:00:00Z`.',
-    }),
+    notAfter: Text('When it expires, such as `2030-01-31T00:00:00Z`.'),
   },
   { additionalProperties: false },
 )
 
 const Handshake = Type.Object(
   {
-    query: Text('A GET is answered with the value of this query parameter, as text.'),
-    header: Text('A POST with this header is answered with the same header, and starts nothing.'),
+    query: OptionalText('A GET is answered with the value of this query parameter, as text.'),
+    header: OptionalText('A POST with this header is answered with the same header, and starts nothing.'),
     head: Type.Optional(Type.Boolean({ description: '`true`: HEAD is answered with 200.' })),
   },
   {
@@ -31,7 +28,7 @@ const Handshake = Type.Object(
 
 const CommonAuth = Type.Object(
   {
-    scheme: Type.String({ pattern: notBlank, description: 'How the sender authenticates: the name of a scheme.' }),
+    scheme: Text('How the sender authenticates: the name of a scheme.'),
     secret: Type.Optional(Secret('The secret that the sender signs with or sends, or its public key.')),
     secrets: Type.Optional(
       Type.Array(Type.Union([Secret('A secret.'), DatedSecret]), {
@@ -46,7 +43,7 @@ const CommonAuth = Type.Object(
         description: 'How far a signed timestamp may differ, in seconds. Default: that of the scheme, mostly 300.',
       }),
     ),
-    url: Text(
+    url: OptionalText(
       'If the signature covers the URL: the complete URL that the sender calls. Default: below gateway.publicUrl.',
     ),
     handshake: Type.Optional(Handshake),

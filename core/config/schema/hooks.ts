@@ -1,6 +1,8 @@
 // The config section `hooks`: the webhook endpoints, their token, limits, mappings and presets.
 import type { Preset, Scheme } from '../../plugin/plugin.ts'
-import { notBlank, type Static, Type } from '../../typebox.ts'
+import { OptionalText, Text, Texts } from '../../field-schemas.ts'
+import { type Static, Type } from '../../typebox.ts'
+import { AlertRecipient, budgetKey } from './budget.ts'
 import { attemptLimit } from './gateway.ts'
 import { hookAuthSchema } from './hook-auth.ts'
 import { overridesOf } from './overrides.ts'
@@ -12,23 +14,11 @@ const HookRateLimit = Type.Object(attemptLimit({ maxAttempts: 20, lockoutMs: 60_
   description: 'Locks out addresses that repeatedly send wrong hook tokens.',
 })
 
-const OnFailure = Type.Object(
-  {
-    channel: Type.String({
-      pattern: notBlank,
-      description: 'The name of a channel, or "last" for the one of the last message.',
-    }),
-    accountId: Type.Optional(
-      Type.String({ pattern: notBlank, description: 'The account of that channel. Default: the first.' }),
-    ),
-    to: Type.Optional(Type.String({ pattern: notBlank, description: 'The recipient on that channel.' })),
-  },
-  {
-    additionalProperties: false,
-    description:
-      'Who is alerted when the run of a webhook has failed, at most once per cause in ten minutes. Default: nobody.',
-  },
-)
+const OnFailure = Type.Object(AlertRecipient.properties, {
+  additionalProperties: false,
+  description:
+    'Who is alerted when the run of a webhook has failed, at most once per cause in ten minutes. Default: nobody.',
+})
 
 export const HooksSection = Type.Object(
   {
@@ -57,41 +47,29 @@ export const HooksSection = Type.Object(
     }),
     rateLimit: HookRateLimit,
     allowedAgentIds: Type.Optional(
-      Type.Array(Type.String({ pattern: notBlank }), {
-        description: 'The agents that a webhook may request by id. Default, or with "*": any. An empty list: none.',
-      }),
+      Texts('The agents that a webhook may request by id. Default, or with "*": any. An empty list: none.'),
     ),
-    defaultSessionKey: Type.Optional(
-      Type.String({
-        pattern: notBlank,
-        description:
-          'Session of agent webhooks without a session key. Default: a new session for each run, `hook:<runId>`.',
-      }),
+    defaultSessionKey: OptionalText(
+      'Session of agent webhooks without a session key. Default: a new session for each run, `hook:<runId>`.',
     ),
     allowRequestSessionKey: Type.Boolean({
       default: false,
       description: 'Whether the body of an agent webhook may choose its session key.',
     }),
     allowedSessionKeyPrefixes: Type.Optional(
-      Type.Array(Type.String({ pattern: notBlank }), {
-        description: 'What an explicit session key must start with. Default: anything. An empty list accepts none.',
-      }),
+      Texts('What an explicit session key must start with. Default: anything. An empty list accepts none.'),
     ),
     onFailure: Type.Optional(OnFailure),
+    budget: budgetKey('all webhooks together'),
     mappings: Type.Array(Mapping, {
       default: [],
       description: 'How requests to other names are handled. The first mapping that matches is used.',
     }),
-    presets: Type.Array(Type.String({ pattern: notBlank }), {
-      default: [],
-      description: 'Names of presets. Mappings take precedence over them.',
-    }),
-    transformsDir: Type.String({
-      pattern: notBlank,
-      path: true,
-      default: 'transforms',
-      description: 'Folder of the transforms: `transforms` in the configuration directory, or a folder inside it.',
-    }),
+    presets: Texts('Names of presets. Mappings take precedence over them.', { default: [] }),
+    transformsDir: Text(
+      'Folder of the transforms: `transforms` in the configuration directory, or a folder inside it.',
+      { path: true, default: 'transforms' },
+    ),
   },
   { additionalProperties: false, default: {}, description: 'The webhook endpoints.' },
 )
@@ -107,10 +85,16 @@ interface HookExtensions {
 export function hooksSection({ presets, schemes }: HookExtensions) {
   const { properties, ...rest } = HooksSection
   const auth = hookAuthSchema(schemes)
-  const mappings = { ...properties.mappings, items: { ...Mapping, properties: { ...Mapping.properties, auth } } }
+  const mappings = { ...properties.mappings, items: mappingSchema({ schemes }) }
   const sections = Array.from(presets, ([name, preset]) => [name, presetSectionOf(preset, overridesOf(auth))])
   return Type.Unsafe<HooksConfig>({ ...rest, properties: { ...Object.fromEntries(sections), ...properties, mappings } })
 }
+
+/** One entry of `hooks.mappings`, with the keys of all schemes in its `auth`. */
+export const mappingSchema = ({ schemes }: Pick<HookExtensions, 'schemes'>) => ({
+  ...Mapping,
+  properties: { ...Mapping.properties, auth: hookAuthSchema(schemes) },
+})
 
 /** The preset's own settings and the keys of a mapping. The rules check for missing settings. */
 function presetSectionOf({ config = Type.Object({}), description }: Preset<never>, auth: object) {

@@ -1,16 +1,16 @@
 // The entries of `hooks.mappings` and the sections of presets: how webhooks become actions.
 import { annotationsOf, isTemplateField, overrideFields, type TemplateField, templateKeys } from '../../action.ts'
-import { notBlank, type Static, type TSchema, Type } from '../../typebox.ts'
+import { OptionalText, Text, Texts } from '../../field-schemas.ts'
+import { type Static, type TSchema, Type } from '../../typebox.ts'
+import { budgetKey } from './budget.ts'
 import { Conditions, Skip } from './conditions.ts'
 import { HookAuth } from './hook-auth.ts'
 import { overridesOf } from './overrides.ts'
 
-const Text = (description: string) => Type.Optional(Type.String({ pattern: notBlank, description }))
-
 const Match = Type.Object(
   {
-    path: Text('Name of the hook: the part of the URL after `hooks.path`. Default: any name.'),
-    source: Text('Required value of the field `source` of the payload. Default: any value.'),
+    path: OptionalText('Name of the hook: the part of the URL after `hooks.path`. Default: any name.'),
+    source: OptionalText('Required value of the field `source` of the payload. Default: any value.'),
     ...Conditions.properties,
   },
   {
@@ -21,8 +21,8 @@ const Match = Type.Object(
 
 const TransformEntry = Type.Object(
   {
-    module: Type.String({ pattern: notBlank, description: 'The file, relative to the transforms directory.' }),
-    export: Text('The exported function. Default: the default export.'),
+    module: Text('The file, relative to the transforms directory.'),
+    export: OptionalText('The exported function. Default: the default export.'),
     timeoutMs: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -59,7 +59,7 @@ const fieldKeys = Object.fromEntries(Object.entries(overrideFields).map(fieldKey
 /** Without a default: an absent key must not replace what a transform or a preset says. */
 function fieldKeyOf([field, schema]: [string, TSchema]): [string, TSchema] {
   const { default: value, description, ...rest } = annotationsOf(schema)
-  if (isTemplateField(field)) return [templateKeys[field], Text(`${description} A template.`)]
+  if (isTemplateField(field)) return [templateKeys[field], OptionalText(`${description} A template.`)]
   const note = value === undefined ? '' : ` Default: \`${String(value)}\`.`
   return [field, Type.Optional({ ...rest, description: `${description}${note}` })]
 }
@@ -84,21 +84,23 @@ const sharedKeys = {
     }),
   ),
   rateLimit: Type.Optional(MappingRateLimit),
+  budget: budgetKey('its runs'),
 }
 
 export const Mapping = Type.Object(
   {
-    id: Text('Name of the mapping in the log and for replays.'),
+    id: OptionalText('Name of the mapping in the log and for replays.'),
     match: Type.Optional(Match),
     action,
     ...sharedKeys,
     jsonFields: Type.Optional(
-      Type.Array(Type.String({ pattern: notBlank }), {
+      Texts('Fields of a form that hold JSON text, such as `payload`: the mapping reads them as JSON.', {
         minItems: 1,
-        description: 'Fields of a form that hold JSON text, such as `payload`: the mapping reads them as JSON.',
       }),
     ),
-    forEach: Text('Path to a list in the payload, such as `payload.items`: one action for each element, at most 200.'),
+    forEach: OptionalText(
+      'Path to a list in the payload, such as `payload.items`: one action for each element, at most 200.',
+    ),
     transform: Type.Optional(TransformEntry),
     auth: Type.Optional(HookAuth),
   },

@@ -1,7 +1,6 @@
 // The keys of the tool policy, for `tools`, agents, groups of channels and `gateway`.
-import { notBlank, type Static, type TSchema, Type } from '../../typebox.ts'
-
-const Names = (description: string) => Type.Array(Type.String({ pattern: notBlank }), { description })
+import { OptionalText, Texts } from '../../field-schemas.ts'
+import { type Static, type TSchema, Type } from '../../typebox.ts'
 
 /** An object whose keys the user chooses. */
 const ById = <Schema extends TSchema>(entry: Schema, description: string) =>
@@ -9,12 +8,20 @@ const ById = <Schema extends TSchema>(entry: Schema, description: string) =>
 
 const listKeys = {
   allow: Type.Optional(
-    Names(
+    Texts(
       'The tools that may be used: names, names with "*", "group:<name>", or the name of a toolset. Default: ' +
         'all. An empty list: none.',
     ),
   ),
-  deny: Type.Optional(Names('The tools that may not be used, in the same syntax. It takes precedence over "allow".')),
+  ask: Type.Optional(
+    Texts(
+      'The tools of which a person must approve each call (see "approvals"), in the same syntax. They need not be in ' +
+        '"allow".',
+    ),
+  ),
+  deny: Type.Optional(
+    Texts('The tools that may not be used, in the same syntax. It takes precedence over "ask" and "allow".'),
+  ),
 }
 
 const Lists = (description: string) => Type.Object(listKeys, { additionalProperties: false, description })
@@ -25,7 +32,7 @@ const scopeKeys = {
       description: 'A predefined list of allowed tools.',
     }),
   ),
-  alsoAllow: Type.Optional(Names('Tools in addition to those of the profile. It cannot be combined with "allow".')),
+  alsoAllow: Type.Optional(Texts('Tools in addition to those of the profile. It cannot be combined with "allow".')),
   ...listKeys,
 }
 
@@ -37,9 +44,24 @@ const Scope = Type.Object(scopeKeys, {
 const ByOrigin = Type.Object(
   {
     hook: Type.Optional(
-      Lists(
-        'Runs that a webhook started. Without "allow": all except exec, gateway, cron, write, edit, ' +
-          'sessions_list and sessions_history, under the rule of two. With it: only what it lists, without that rule.',
+      Type.Object(
+        {
+          ...listKeys,
+          beyondRuleOfTwo: Type.Optional(
+            Type.Enum(['deny', 'ask'], {
+              description:
+                'What happens to a call that the rule of two does not permit: it is withheld ("deny", the default), or ' +
+                'a person may approve it ("ask").',
+            }),
+          ),
+        },
+        {
+          additionalProperties: false,
+          description:
+            'Runs that a webhook started. Without "allow": all except exec, gateway, cron, write, edit, ' +
+            'sessions_list and sessions_history, under the rule of two. With it: only what it lists, without that ' +
+            'rule. What "ask" lists is permitted, without that rule, once a person has approved the call.',
+        },
       ),
     ),
   },
@@ -60,6 +82,29 @@ export const effectsKey = Type.Optional(
       description: 'The effects of these tools: "reads-private", "sends", both, or none.',
     }),
     'The effects of tools for the rule of two, by name. They replace the effects that the tools declare.',
+  ),
+)
+
+/** Other names for tools. */
+export const renameKey = Type.Optional(
+  ById(
+    Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      properties: {
+        '*': {
+          type: 'string',
+          pattern: String.raw`^(?:[a-z][a-z0-9_]*)?\*[a-z0-9_]*$`,
+          description: 'The new name of all other tools of the toolset; "*" stands for the old one, as in "shop_*".',
+        },
+      },
+      additionalProperties: {
+        type: 'string',
+        pattern: '^[a-z][a-z0-9_]{0,63}$',
+        description: 'The new name of this tool: snake_case, at most 64 characters.',
+      },
+      description: 'The new names of the tools of this toolset, by their names.',
+    }),
+    'Other names for tools, by toolset. Agents, clients and the policy know only the new ones.',
   ),
 )
 
@@ -97,15 +142,24 @@ export const AgentTools = Type.Object(policyKeys, {
   description: 'The tools of this agent, of those that "tools" allows.',
 })
 
+export const ClientTools = Lists(
+  'The tools that this client may use, and that its chats may use, of those that the policy allows.',
+)
+
 export const HttpTools = Type.Object(
   {
     allow: Type.Optional(
-      Names(
+      Texts(
         'Tools that may be called over HTTP although they are restricted: sessions_spawn, sessions_send, ' +
           'gateway, whatsapp_login, group:channels. Exact names only.',
       ),
     ),
-    deny: Type.Optional(Names('More tools that may not be called over HTTP. Exact names only.')),
+    ask: Type.Optional(
+      Texts(
+        'Tools of which a person must approve each call over HTTP. Exact names only. It takes precedence over "allow".',
+      ),
+    ),
+    deny: Type.Optional(Texts('More tools that may not be called over HTTP. Exact names only.')),
   },
   {
     additionalProperties: false,
@@ -127,12 +181,7 @@ export const ChannelGroups = Type.Optional(
             description: 'Whether the agent reads only messages that mention it or reply to it. Default: true.',
           }),
         ),
-        agentId: Type.Optional(
-          Type.String({
-            pattern: notBlank,
-            description: 'The agent that answers in this group. Default: that of the account.',
-          }),
-        ),
+        agentId: OptionalText('The agent that answers in this group. Default: that of the account.'),
         tools: Type.Optional(Lists('The tools in this group.')),
       },
       {
@@ -153,5 +202,6 @@ export type ToolScope = Static<typeof Scope>
 /** A section with all keys of the policy. */
 export type ToolPolicyConfig = Static<typeof AgentTools>
 export type EffectsConfig = Static<typeof effectsKey>
+export type RenameConfig = Static<typeof renameKey>
 export type SubagentsConfig = Static<typeof subagentsKey>
 export type ChannelGroupsConfig = Static<typeof ChannelGroups>

@@ -12,6 +12,7 @@ export interface Meters {
   runs: RunMeters
   steps: StepMeters
   deliveries: Counter
+  approvals: Counter
   purged: Counter
   firings: Counter
   reload: ReloadMeter
@@ -30,6 +31,7 @@ export function createMeters(): Meters {
     runs: createRunMeters(),
     steps: createStepMeters(),
     deliveries: new Map<string, number>(),
+    approvals: new Map<string, number>(),
     purged: new Map<string, number>(),
     firings: new Map<string, number>(),
     reload: createReloadMeter(),
@@ -48,12 +50,14 @@ export function createMeters(): Meters {
 
 const byStatus = (status: string): string => labels({ status })
 const accepted = byStatus('accepted')
+const withRun = labels({ outcome: 'cancelled' })
 
 const createHandlers = ({
   webhookRequests,
   runs,
   steps,
   deliveries,
+  approvals,
   purged,
   firings,
   accepts,
@@ -69,15 +73,25 @@ const createHandlers = ({
   recordSteps: ({ args: [, { steps: recorded }], result: isRecorded }) => {
     if (isRecorded) steps.countSteps(recorded)
   },
-  endRun: ({ args: [, { steps: last = [] }], result: isEnded }) => {
+  cancelQueuedRun: ({ args: [, { notices = [] }], result: isCancelled }) => {
+    if (isCancelled && notices.length > 0) count(approvals, withRun, notices.length)
+  },
+  endRun: ({ args: [, { steps: last = [], notices = [] }], result: isEnded }) => {
     if (!isEnded) return
+    if (notices.length > 0) count(approvals, withRun, notices.length)
     steps.countSteps(last)
     const number = last.at(-1)?.number
     if (number !== undefined) steps.stepsPerRun.observe(number)
   },
-  recordRefusal: ({ args: [{ status }] }) => count(webhookRequests, byStatus(status)),
+  recordRefusal: ({ args: [{ status, isUnauthenticated }] }) => {
+    // Only some of them are recorded. All of them are among the HTTP requests.
+    if (!isUnauthenticated) count(webhookRequests, byStatus(status))
+  },
   endDelivery: ({ args: [, , { status }], result: isEnded }) => {
     if (isEnded) count(deliveries, byStatus(status))
+  },
+  answerApproval: ({ args: [, { status }], result: isAnswered }) => {
+    if (isAnswered) count(approvals, labels({ outcome: status }))
   },
   purge: ({ result: { counts } }) => {
     for (const [kind, times] of Object.entries(counts)) if (times > 0) count(purged, `kind="${kind}"`, times)

@@ -2,7 +2,9 @@
 import type { ReplyStreams } from '../../agents/reply-stream.ts'
 import type { Runs } from '../../runs/runs.ts'
 import type { RunSpec } from '../../store/run-spec.ts'
-import type { NewRun, RunStatus, StoredRun } from '../../store/store.ts'
+import type { Principal } from '../../http/access.ts'
+import type { AuditSource, NewRun, RunStatus, StoredRun } from '../../store/store.ts'
+import { clientOf, ownersFor } from '../../tools/reach.ts'
 import { resolveSession, type SessionOwners } from '../../tools/session.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 
@@ -27,7 +29,13 @@ export interface ChatReply {
   error?: StoredRun['result']['error']
 }
 
-export type Chat = (request: ChatRequest, onDelta: (delta: ChatDelta) => void) => Promise<ChatReply>
+/** Who chats. */
+export interface ChatCaller {
+  principal: Principal
+  source: AuditSource
+}
+
+export type Chat = (request: ChatRequest, caller: ChatCaller, onDelta: (delta: ChatDelta) => void) => Promise<ChatReply>
 
 interface ChatDeps {
   runs: Pick<Runs, 'accept' | 'waitForEnd'>
@@ -38,17 +46,18 @@ interface ChatDeps {
 }
 
 export function createChat({ runs, agents, replyStreams, createId, maxAttempts }: ChatDeps): Chat {
-  return async ({ sessionKey, text }, onDelta) => {
+  return async ({ sessionKey, text }, { principal, source }, onDelta) => {
     const run: NewRun = {
       id: createId(),
       kind: 'chat',
-      ...resolveSession(agents, sessionKey),
-      spec: specOf(text),
+      ...resolveSession(ownersFor(agents, principal), sessionKey),
+      spec: specOf(text, principal),
       maxAttempts,
     }
     const unsubscribe = replyStreams.listen(run.id, (delta) => onDelta({ runId: run.id, text: delta }))
     try {
-      await runs.accept({ at: Date.now(), runs: [run] })
+      const audit = { ...source, action: 'chat.send', target: run.id, agentId: run.agentId }
+      await runs.accept({ at: Date.now(), runs: [run], audit })
       onDelta({ runId: run.id, text: '' })
       return replyOf(run, await runs.waitForEnd(run.id, Number.POSITIVE_INFINITY))
     } finally {
@@ -57,10 +66,10 @@ export function createChat({ runs, agents, replyStreams, createId, maxAttempts }
   }
 }
 
-const specOf = (message: string): RunSpec => ({
+const specOf = (message: string, principal: Principal): RunSpec => ({
   message,
-  // A client with the gateway's credential is an operator, so it is trusted.
-  origin: { kind: 'chat', name: 'chat', trusted: true },
+  // A client that may chat is an operator, so it is trusted.
+  origin: { kind: 'chat', name: 'chat', trusted: true, client: clientOf(principal) },
   deliver: null,
   wakeMode: 'next-heartbeat',
 })

@@ -1,17 +1,22 @@
 // Handles one WebSocket client: authenticates it by its first message, passes its calls on, and enforces the limits.
 import type { WebSocket } from 'ws'
-import type { CheckCredential } from '../../http/auth.ts'
+import { authorize, type Principal } from '../../http/access.ts'
+import { type CheckCredential, expiredText } from '../../http/auth.ts'
 import type { Client } from '../../http/client.ts'
 import type { Upgrade } from '../../http/listener.ts'
 import { logFailure } from '../../http/replies.ts'
 import type { Log } from '../../plugin/plugin.ts'
 import { Type } from '../../typebox.ts'
+import type { AuditLog } from '../../store/audit-log.ts'
+import { clientSource } from '../../store/audit-log.ts'
+import type { AuditSource } from '../../store/store.ts'
+import type { ChatCaller } from './chat.ts'
 import { createRpc, type Method, method } from './rpc.ts'
 import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { notification, type Topics } from './topics.ts'
 
 /** The client, as methods see it. */
-export interface Caller {
+export interface Caller extends ChatCaller {
   subscriptions: Subscriptions
   notify(method: string, params: object): void
 }
@@ -45,6 +50,9 @@ export const socketLimits: SocketLimits = {
   closeTimeoutMs: 2_000,
 }
 
+/** The longest time of a timer. */
+const maxTimerMs = 2 ** 31 - 1
+
 /** The close codes of the WebSocket protocol that the gateway sends. */
 export const closeCodes = { goingAway: 1001, textOnly: 1003, policy: 1008, tooSlow: 1013 } as const
 
@@ -72,6 +80,7 @@ interface ConnectionDeps {
   find(method: string): Method<Caller> | undefined
   topics: Topics
   check: CheckCredential
+  audit: Pick<AuditLog, 'failed'>
   limits: SocketLimits
   log: Log
 }
@@ -84,13 +93,16 @@ export function createConnection({
   find,
   topics,
   check,
+  audit,
   limits,
   log,
 }: ConnectionDeps): Connection {
   const { socket: tcp, head } = upgrade
   const closed = Promise.withResolvers<void>()
   const activeCalls = new Set<Promise<void>>()
-  let isAuthenticated = false
+  /** Who calls. Undefined until the client has authenticated. */
+  let authenticated: { principal: Principal; source: AuditSource } | undefined
+  let expiryTimer: NodeJS.Timeout | undefined
   let hasReceived = false
   let bytesAtPing = -1
 
@@ -114,38 +126,69 @@ export function createConnection({
   }
 
   const authenticate = method(Type.Object({ token: Type.Optional(Type.String()) }), ({ token }) => {
-    check({ client }, token)
-    isAuthenticated = true
+    const principal = check({ client }, token)
+    // Another client may see other topics.
+    if (authenticated && authenticated.principal !== principal) subscriptions.remove(undefined)
+    authenticated = { principal, source: clientSource(principal, { via: 'websocket', address: client.address }) }
     clearTimeout(authTimer)
     tcp.off('data', enforceByteLimit)
+    closeAt(principal.expiresAt)
     return { ok: true }
   })
   /** Any other method before authentication counts as a failed attempt. */
   const refuse = method(Type.Unknown(), () => check({ client }, undefined))
 
-  const subscriptions = createSubscriptions(topics, send)
+  /** Closes when the token expires. */
+  const closeAt = (expiresAt: number | undefined): void => {
+    clearTimeout(expiryTimer)
+    if (expiresAt === undefined) return
+    const remainingMs = Math.max(0, expiresAt - Date.now())
+    const expire = (): void => (remainingMs > maxTimerMs ? closeAt(expiresAt) : close(closeCodes.policy, expiredText))
+    expiryTimer = setTimeout(expire, Math.min(remainingMs, maxTimerMs)).unref()
+  }
+
+  const known = () => {
+    if (!authenticated) throw new Error('The client has not authenticated.')
+    return authenticated
+  }
+  const subscriptions = createSubscriptions({ topics, receive: send, principal: () => known().principal })
   const rpc = createRpc<Caller>({
-    find: (name) => (name === 'auth' ? authenticate : isAuthenticated ? find(name) : refuse),
-    caller: { subscriptions, notify: (method, params) => send(notification(method, params)) },
+    find: (name) => (name === 'auth' ? authenticate : authenticated ? find(name) : refuse),
+    caller: {
+      subscriptions,
+      notify: (method, params) => send(notification(method, params)),
+      get principal() {
+        return known().principal
+      },
+      get source() {
+        return known().source
+      },
+    },
+    authorize: ({ access }) => {
+      if (access) authorize(known().principal, access)
+    },
     maxCalls: limits.maxCalls,
-    onFailure: (error, method) =>
+    onFailure: (error, method) => {
+      if (error.code === 'forbidden' && authenticated && method !== undefined)
+        audit.failed(authenticated.source, { action: find(method)?.access?.action ?? method }, error)
       logFailure(log, error, {
         reqId: id,
         client: client.address,
         path: '/ws',
         ...(method !== undefined && { method }),
-      }),
+      })
+    },
   })
 
   const handle = async (message: Buffer): Promise<void> => {
     const response = await rpc(message)
     if (response !== undefined) send(JSON.stringify(response))
-    if (!isAuthenticated) close(closeCodes.policy, 'The first message must authenticate.')
+    if (!authenticated) close(closeCodes.policy, 'The first message must authenticate.')
   }
 
   const onMessage = (message: Buffer, isBinary: boolean): void => {
     // Ignores messages after the close, and all but the first one before authentication.
-    if (socket.readyState !== socket.OPEN || (hasReceived && !isAuthenticated)) return
+    if (socket.readyState !== socket.OPEN || (hasReceived && !authenticated)) return
     if (isBinary) return close(closeCodes.textOnly, 'Send text frames.')
     hasReceived = true
     const call = handle(message).finally(() => activeCalls.delete(call))
@@ -154,7 +197,7 @@ export function createConnection({
 
   /** A message is buffered before it can be checked, so clients that have not authenticated may send only a little. */
   const enforceByteLimit = (): void => {
-    if (!isAuthenticated && tcp.bytesRead - bytesAtStart > limits.maxUnauthenticatedBytes)
+    if (!authenticated && tcp.bytesRead - bytesAtStart > limits.maxUnauthenticatedBytes)
       terminate('Too much was sent before authenticating.')
   }
 
@@ -169,12 +212,13 @@ export function createConnection({
   socket.on('error', (error) => log.info({ reqId: id, client: client.address, error: error.name }, 'WebSocket failed'))
   socket.once('close', () => {
     clearTimeout(authTimer)
+    clearTimeout(expiryTimer)
     subscriptions.remove(undefined)
     closed.resolve()
   })
 
   return {
-    isUnauthenticated: () => !isAuthenticated && socket.readyState === socket.OPEN,
+    isUnauthenticated: () => !authenticated && socket.readyState === socket.OPEN,
     ping: () => {
       if (socket.readyState !== socket.OPEN) return
       if (tcp.bytesRead === bytesAtPing) return terminate('The client no longer responds.')

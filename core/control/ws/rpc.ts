@@ -1,11 +1,14 @@
 // JSON-RPC 2.0: parses messages, calls methods and builds responses, independent of the connection.
 import { type ErrorCode, GatewayError } from '../../errors.ts'
+import type { Access } from '../../http/access.ts'
 import { decode, parsePayload } from '../../http/payload.ts'
 import { toGatewayError } from '../../http/replies.ts'
 import { type Check, compileCheck, firstProblem, type Static, type TSchema } from '../../typebox.ts'
 
 /** A method. `run` receives params that match the schema, and returns the result. */
 export interface Method<Caller> {
+  /** What the caller needs. Absent: it is called before the caller is known. */
+  access?: Access | undefined
   check(): Check
   run(params: unknown, caller: Caller): unknown
 }
@@ -22,6 +25,8 @@ export function method<Caller, Params extends TSchema>(
 export interface RpcDeps<Caller> {
   find(method: string): Method<Caller> | undefined
   caller: Caller
+  /** Throws if the caller may not call the method. */
+  authorize(method: Method<Caller>): void
   /** How many calls may run at once, and how many one batch may contain. */
   maxCalls: number
   /** Called with every failure, for the log. `method` is undefined when it is unknown. */
@@ -41,7 +46,7 @@ type RpcResponse = { jsonrpc: '2.0'; id: Id } & (
 export type Rpc = (message: Buffer) => Promise<RpcResponse | RpcResponse[] | undefined>
 
 export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
-  const { find, caller, maxCalls, onFailure } = deps
+  const { find, caller, authorize, maxCalls, onFailure } = deps
   let activeCalls = 0
 
   const call = async (request: unknown): Promise<RpcResponse | undefined> => {
@@ -53,6 +58,7 @@ export function createRpc<Caller>(deps: RpcDeps<Caller>): Rpc {
     try {
       if (activeCalls > maxCalls) throw new GatewayError('too_many_calls')
       if (!found) throw new GatewayError('not_found', 'The method does not exist.')
+      authorize(found)
       checkParams(found, params)
       const result = await found.run(params, caller)
       return id === undefined ? undefined : { jsonrpc: '2.0', id, result: result ?? null }

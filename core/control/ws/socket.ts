@@ -9,6 +9,7 @@ import type { Upgrade } from '../../http/listener.ts'
 import { refuseForeignOrigins } from '../../http/cors-origin.ts'
 import { setRouteGroup } from '../../http/route-list.ts'
 import type { Log } from '../../plugin/plugin.ts'
+import type { AuditLog } from '../../store/audit-log.ts'
 import {
   type Caller,
   closeCodes,
@@ -25,6 +26,7 @@ export const socketPath = '/ws'
 
 export interface SocketDeps {
   check: CheckCredential
+  audit: Pick<AuditLog, 'failed'>
   allowedOrigins: readonly string[]
   methods: ReadonlyMap<string, Method<Caller>>
   topics: Topics
@@ -44,7 +46,7 @@ const schema = {
 
 export function registerSocket(
   app: FastifyInstance,
-  { check, allowedOrigins, methods, topics, log, ...deps }: SocketDeps,
+  { check, audit, allowedOrigins, methods, topics, log, ...deps }: SocketDeps,
 ): Sockets {
   const limits = { ...socketLimits, ...deps.limits }
   const connections = new Set<Connection>()
@@ -78,6 +80,7 @@ export function registerSocket(
       find: (name) => methods.get(name),
       topics,
       check,
+      audit,
       limits,
       log,
     })

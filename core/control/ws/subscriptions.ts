@@ -1,18 +1,26 @@
 // The topic subscriptions of one client.
 import { GatewayError } from '../../errors.ts'
+import type { Principal } from '../../http/access.ts'
 import type { Topics } from './topics.ts'
 
 export interface Subscriptions {
   /**
-   * Subscribes to the named topics, or to all when `names` is undefined. Returns all subscribed topics. Throws
-   * `invalid_request`, and changes nothing, when a name is unknown.
+   * Subscribes to the named topics, or to all that the client may see when `names` is undefined. Returns all subscribed
+   * topics. Throws, and changes nothing, when a name is unknown or the client may not see the topic.
    */
   add(names: readonly string[] | undefined): string[]
   /** Unsubscribes from the named topics, or from all. Returns the remaining ones. */
   remove(names: readonly string[] | undefined): string[]
 }
 
-export function createSubscriptions(topics: Topics, receive: (frame: Buffer) => void): Subscriptions {
+interface SubscriptionsDeps {
+  topics: Topics
+  receive(frame: Buffer): void
+  /** The client, when it has authenticated. */
+  principal(): Principal
+}
+
+export function createSubscriptions({ topics, receive, principal }: SubscriptionsDeps): Subscriptions {
   const active = new Map<string, () => void>()
   const checkNames = (names: readonly string[] = topics.names): readonly string[] => {
     if (names.every((name) => topics.names.includes(name))) return names
@@ -20,7 +28,10 @@ export function createSubscriptions(topics: Topics, receive: (frame: Buffer) => 
   }
   return {
     add: (names) => {
-      for (const name of checkNames(names)) if (!active.has(name)) active.set(name, topics.subscribe(name, receive))
+      const client = principal()
+      const wanted = names ? checkNames(names) : topics.names.filter((name) => maySee(topics, name, client))
+      for (const name of wanted) topics.authorize(name, client)
+      for (const name of wanted) if (!active.has(name)) active.set(name, topics.subscribe(name, receive, client))
       return [...active.keys()]
     },
     remove: (names) => {
@@ -30,5 +41,14 @@ export function createSubscriptions(topics: Topics, receive: (frame: Buffer) => 
       }
       return [...active.keys()]
     },
+  }
+}
+
+function maySee(topics: Topics, name: string, principal: Principal): boolean {
+  try {
+    topics.authorize(name, principal)
+    return true
+  } catch {
+    return false
   }
 }

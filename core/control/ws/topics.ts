@@ -1,57 +1,186 @@
-// The topics of the WebSocket. Each change is serialized once, however many clients are subscribed.
-import { viewRun } from '../../runs/run-view.ts'
+// The topics of the WebSocket. Each change is serialized once, however many clients are subscribed, and once more for
+// those that may not read what was said.
+import { type Access, authorize, type Principal, reaches, requireContent } from '../../http/access.ts'
 import { createFeed, type Feed } from '../../store/commits/commits.ts'
-import { viewStep } from '../../runs/step-view.ts'
 import type { StoreChanges } from '../../store/commits/changes.ts'
-import type { StoredEvent } from '../../store/store.ts'
-import { viewRequest } from '../requests.ts'
+import type { Store, StoredEvent } from '../../store/store.ts'
+import { locateSession, type SessionOwners } from '../../tools/session.ts'
+import { type JsonSchema, Type } from '../../typebox.ts'
+import type { Redactor } from '../../config/redaction.ts'
+import { Approval, createApprovalView } from '../approvals.ts'
+import { content, withoutContent } from '../content.ts'
+import { Summary, viewRequest } from '../requests.ts'
 import type { LogRecord } from './log-stream.ts'
 import { iso } from '../lists.ts'
-import { viewDelivery } from '../outbox.ts'
+import { Delivery, viewDelivery } from '../outbox.ts'
+import { Run, viewRun } from '../run-view.ts'
+import { Step, viewStep } from '../step-view.ts'
 
 type SendFrame = (frame: Buffer) => void
 
 export interface Topics {
   names: readonly string[]
-  /** Sends every notification of a topic to `send`. Returns a function that unsubscribes. */
-  subscribe(topic: string, send: SendFrame): () => void
+  /** Throws `forbidden` if the client may not subscribe to the topic. */
+  authorize(topic: string, principal: Principal): void
+  /** Sends every notification of a topic that the client may see to `send`. Returns a function that unsubscribes. */
+  subscribe(topic: string, send: SendFrame, principal: Principal): () => void
 }
 
-export function createTopics(changes: StoreChanges, log: Feed<LogRecord>): Topics {
-  const topics = new Map([
-    ['request', createTopic('request', changes.requests, viewRequest)],
-    ['event', createTopic('event', changes.events, viewEvent)],
-    ['run', createTopic('run', changes.runs, ({ run, deliveries }) => viewRun(run, deliveries))],
-    ['step', createTopic('step', changes.steps, ({ step, ...run }) => ({ ...run, ...viewStep(step) }))],
-    ['outbox', createTopic('outbox', changes.outbox, viewDelivery)],
-    ['log', createTopic('log', log, (line) => line)],
+interface TopicsDeps {
+  changes: StoreChanges
+  log: Feed<LogRecord>
+  store: Pick<Store, 'getRun'>
+  agents: SessionOwners
+  redactor: Pick<Redactor, 'text' | 'json'>
+}
+
+export function createTopics({ changes, log, store, agents, redactor }: TopicsDeps): Topics {
+  const topics = new Map<string, Topic>([
+    [
+      'request',
+      createTopic(changes.requests, {
+        name: 'request',
+        view: viewRequest,
+        schema: Summary,
+        agentsOf: ({ result }) => result.agents ?? [],
+      }),
+    ],
+    [
+      'event',
+      createTopic(changes.events, {
+        name: 'event',
+        view: viewEvent,
+        schema: Event,
+        agentsOf: ({ sessionKey }) => [locateSession(agents, sessionKey).agentId],
+      }),
+    ],
+    [
+      'run',
+      createTopic(changes.runs, {
+        name: 'run',
+        view: ({ run, deliveries }) => viewRun(run, deliveries),
+        schema: Run,
+        agentsOf: ({ run }) => [run.agentId],
+      }),
+    ],
+    [
+      'step',
+      createTopic(changes.steps, {
+        name: 'step',
+        view: ({ step, ...run }) => ({ ...run, ...viewStep(step) }),
+        schema: Step,
+        agentsOf: ({ agentId }) => [agentId],
+      }),
+    ],
+    [
+      'outbox',
+      createTopic(changes.outbox, {
+        name: 'outbox',
+        view: viewDelivery,
+        schema: Delivery,
+        agentsOf: async ({ runId }) => [(await store.getRun(runId))?.agentId ?? ''],
+      }),
+    ],
+    [
+      'approval',
+      createTopic(changes.approvals, {
+        name: 'approval',
+        view: createApprovalView(redactor),
+        schema: Approval,
+        agentsOf: ({ agentId }) => [agentId],
+      }),
+    ],
+    ['log', createTopic(log, { name: 'log', view: (line) => line })],
   ])
-  return { names: [...topics.keys()], subscribe: (topic, send) => topics.get(topic)?.(send) ?? (() => {}) }
+  return {
+    names: [...topics.keys()],
+    authorize: (name, principal) => topics.get(name)?.authorize(principal),
+    subscribe: (name, send, principal) => topics.get(name)?.subscribe(send, principal) ?? (() => {}),
+  }
 }
 
 /** Serializes a notification. */
 export const notification = (method: string, params: object): Buffer =>
   Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params }))
 
+interface Topic {
+  authorize(principal: Principal): void
+  subscribe(send: SendFrame, principal: Principal): () => void
+}
+
+interface TopicView<Change> {
+  name: string
+  view(change: Change): object
+  /** Marks what only clients with `content: true` get. Absent: everything. */
+  schema?: JsonSchema
+  /** The agents that a change concerns. Absent: the topic concerns the whole gateway. */
+  agentsOf?(change: Change): readonly string[] | Promise<readonly string[]>
+}
+
+interface Published<Change> {
+  change: Change
+  /** Serialized when the first subscriber needs it. */
+  frame(withContent: boolean): Buffer
+}
+
 /** Subscribes to the feed only while the topic has subscribers. */
-function createTopic<Change>(
-  name: string,
-  feed: Feed<Change>,
-  view: (change: Change) => object,
-): (send: SendFrame) => () => void {
-  const frames = createFeed<Buffer>()
+function createTopic<Change>(feed: Feed<Change>, topic: TopicView<Change>): Topic {
+  const { name, view, schema, agentsOf } = topic
+  const access: Access = { needs: 'read', scope: agentsOf ? 'agents' : 'gateway' }
+  const published = createFeed<Published<Change>>()
   let unsubscribeFeed: (() => void) | undefined
-  return (send) => {
-    const unsubscribe = frames.subscribe(send)
-    unsubscribeFeed ??= feed.subscribe((change) => frames.publish(notification(name, view(change))))
-    return () => {
-      unsubscribe()
-      if (frames.hasSubscribers()) return
-      unsubscribeFeed?.()
-      unsubscribeFeed = undefined
+
+  const publish = (change: Change): void => {
+    const frames = new Map<boolean, Buffer>()
+    const frame = (withContent: boolean): Buffer => {
+      const known = frames.get(withContent)
+      if (known) return known
+      const params = withContent ? view(change) : (withoutContent(schema, view(change)) as object)
+      const made = notification(name, params)
+      frames.set(withContent, made)
+      return made
     }
+    published.publish({ change, frame })
+  }
+
+  return {
+    authorize: (principal) => {
+      authorize(principal, access)
+      if (!schema) requireContent(principal, `the topic ${name}`)
+    },
+    subscribe: (send, principal) => {
+      const receive = createReceiver(send, principal, agentsOf)
+      const unsubscribe = published.subscribe(receive)
+      unsubscribeFeed ??= feed.subscribe(publish)
+      return () => {
+        unsubscribe()
+        if (published.hasSubscribers()) return
+        unsubscribeFeed?.()
+        unsubscribeFeed = undefined
+      }
+    },
   }
 }
+
+/** A client that is limited to agents gets the changes that concern one of them, in their order. */
+function createReceiver<Change>(
+  send: SendFrame,
+  principal: Principal,
+  agentsOf: TopicView<Change>['agentsOf'] = () => [],
+): (published: Published<Change>) => void {
+  if (!principal.agents) return ({ frame }) => send(frame(principal.content))
+  let last: Promise<void> = Promise.resolve()
+  const sendIfReached = async ({ change, frame }: Published<Change>): Promise<void> => {
+    const agentIds = await agentsOf(change)
+    if (agentIds.some((agentId) => reaches(principal, agentId))) send(frame(principal.content))
+  }
+  return (published) => {
+    // If the agent of a change cannot be read, only this change is lost.
+    last = last.then(() => sendIfReached(published)).catch(() => undefined)
+  }
+}
+
+const Event = Type.Object({ text: Type.Optional(Type.String(content)) })
 
 function viewEvent({ id, sessionKey, text, mode, at }: StoredEvent): object {
   return { id, sessionKey, text, mode, at: iso(at) }

@@ -9,7 +9,7 @@ import type {
   ExtensionState,
   InboundMessage,
   Log,
-  LoginContext,
+  AccountContext,
 } from '../../plugin/plugin.ts'
 import { createSupervisor, type Health, supervisedStates } from '../../reconnect.ts'
 
@@ -60,7 +60,7 @@ export interface Link {
   /** Closes the connection, if there is one, and connects again. */
   reconnect(): Promise<void>
   /** The context of a login. Its signal aborts when the link is closed. */
-  loginContext(): LoginContext
+  loginContext(): AccountContext
   close(): Promise<void>
 }
 

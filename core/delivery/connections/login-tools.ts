@@ -2,12 +2,14 @@
 // have one.
 import { type Extensions, ownSource } from '../../loader/registry.ts'
 import { type Channel, defineTool, type Tool, type Toolset, Type } from '../../plugin/plugin.ts'
+import type { AuditLog } from '../../store/audit-log.ts'
 import type { Connections } from './connections.ts'
 import type { Logins } from './login.ts'
 import { drawQrCode } from './qr-code.ts'
 
 interface LoginToolsDeps {
   logins: Logins
+  audit: Pick<AuditLog, 'done'>
   connections: Pick<Connections, 'states'>
 }
 
@@ -19,8 +21,10 @@ export interface LoginTools {
 }
 
 /** Adds the toolset `channels`, with a tool for each configured channel that has a login. */
-export function createLoginTools(extensions: Extensions, { logins, connections }: LoginToolsDeps): LoginTools {
-  const tools = new Map(loginChannels(extensions).map((channel) => [channel.name, createLoginTool(channel, logins)]))
+export function createLoginTools(extensions: Extensions, { logins, audit, connections }: LoginToolsDeps): LoginTools {
+  const tools = new Map(
+    loginChannels(extensions).map((channel) => [channel.name, createLoginTool(channel, { logins, audit })]),
+  )
   /** One for each open toolset: a reload may open the next one before it closes the last. */
   const offers = new Set<() => void>()
   const listConfigured = (): Tool[] => {
@@ -76,21 +80,30 @@ const Args = Type.Object(
   { additionalProperties: false },
 )
 
-const createLoginTool = ({ name }: Channel<never>, logins: Logins): Tool =>
+const createLoginTool = ({ name }: Channel<never>, { logins, audit }: Pick<LoginToolsDeps, 'logins' | 'audit'>): Tool =>
   defineTool<LoginArgs>({
     name: toolNameOf(name),
     group: toolset.name,
     description:
       `Links an account of the channel ${name}: shows a code that a person confirms in the app, and says when it is ` +
-      'done. Codes expire after a short time; ask for `status` to get the newest one.',
+      'done. Codes expire after a short time; ask for `status` to get the newest one. A `question` is for the person, ' +
+      `who answers it with "svc-gateway channels login ${name}" or on the control page; never ask for the answer.`,
     args: Args,
-    async execute({ action, account }) {
+    async execute({ action, account }, { caller, agentId, runId }) {
       const target = { channel: name, account }
+      // The call of a client is recorded as such.
+      const record = async (): Promise<void> => {
+        const source = { actor: { kind: 'agent' as const, name: agentId, runId }, via: 'tool' as const }
+        const entry = { action: `channel.${action === 'logout' ? 'logout' : 'login'}`, agentId }
+        if (caller === 'agent') await audit.done(source, { ...entry, target: account ? `${name}/${account}` : name })
+      }
       if (action === 'logout') {
         await logins.logout(target)
+        await record()
         return { status: 'not_linked' }
       }
       const view = action === 'start' ? await logins.start(target) : logins.status(target)
+      if (action === 'start') await record()
       return { ...view, ...(view.qr !== undefined && { picture: await drawQrCode(view.qr) }) }
     },
   })

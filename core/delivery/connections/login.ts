@@ -1,15 +1,18 @@
-// Links accounts of channels where a person confirms it in an app, and unlinks them. What is shown is never logged.
+// Links accounts of channels where a person takes part, and unlinks them. What is shown and answered is never logged.
 import { setTimeout as delay } from 'node:timers/promises'
 import { untilAborted } from '../../deadline.ts'
 import { describeThrown } from '../../errors.ts'
 import { InputError, type Log, type LoginContext, type LoginStep } from '../../plugin/plugin.ts'
 import type { Connections } from './connections.ts'
 import type { ConnectionState, Link } from './link.ts'
+import { createQuestions, type PendingQuestion } from './login-questions.ts'
 
 export interface Logins {
   /** Starts a login, or joins the one under way. Resolves with the first step, or with how the login ended. */
   start(target: LoginTarget): Promise<LoginView>
   status(target: LoginTarget): LoginView
+  /** Answers a question of the login under way. Resolves with what follows it. */
+  answer(target: LoginTarget, given: { questionId: string; answer: string }): Promise<LoginView>
   /** Ends the login that is under way, if there is one. */
   cancel(target: LoginTarget): Promise<void>
   /** Unlinks the account. Ends a login that is under way. */
@@ -23,7 +26,8 @@ export interface LoginTarget {
 }
 
 /**
- * - `waiting`: a person must scan the QR code or type the code. Without either, the channel prepares it.
+ * - `waiting`: a person must scan the QR code, type the code, open the address or answer the question. Without any of
+ * them, the channel works.
  * - `linked`: the account is connected, or it connects at the moment.
  * - `failed`: the last login failed.
  * - `not_linked`: there was no login.
@@ -33,6 +37,8 @@ export interface LoginView {
   account: string
   qr?: string
   code?: string
+  url?: string
+  question?: PendingQuestion
   reason?: string
 }
 
@@ -46,8 +52,8 @@ interface LoginsDeps {
 
 /** Time that a person has to log in. */
 const loginMs = 5 * 60_000
-/** Longest wait for the first step. */
-const firstStepMs = 30_000
+/** Longest wait for the first step, and for what follows an answer. */
+const nextStepMs = 30_000
 /** Time limit for `logout`. */
 const logoutMs = 60_000
 
@@ -55,12 +61,13 @@ const logoutMs = 60_000
 interface Login {
   link: Link
   stop: AbortController
-  /** Absent until the first step, and when the login has ended. */
+  /** Absent until the first step, while the channel asks, and when the login has ended. */
   step?: LoginStep
+  questions: ReturnType<typeof createQuestions>
   state: 'waiting' | 'linked' | 'failed'
   reason?: string
-  /** Resolves with the first step, or with the end of the login. Never rejects. */
-  first: Promise<unknown>
+  /** Resolves with the next step or question, or with the end of the login. Never rejects. */
+  next: PromiseWithResolvers<void>
   ended: Promise<unknown>
 }
 
@@ -81,7 +88,6 @@ export function createLogins({ connections, redact, hide, log }: LoginsDeps): Lo
   }
 
   function begin(link: Link): Login {
-    const first = Promise.withResolvers<void>()
     const stop = new AbortController()
     const context = link.loginContext()
     const signal = AbortSignal.any([context.signal, stop.signal, AbortSignal.timeout(loginMs)])
@@ -89,12 +95,17 @@ export function createLogins({ connections, redact, hide, log }: LoginsDeps): Lo
     const onStep = (step: LoginStep): void => {
       hide(secretsOf(step))
       login.step = step
-      first.resolve()
+      login.next.resolve()
     }
+    const onQuestion = (): void => {
+      delete login.step
+      login.next.resolve()
+    }
+    const questions = createQuestions({ signal, onQuestion })
     const run = async (): Promise<void> => {
       log.info(fields, 'login started')
       try {
-        await link.whileDisconnected(() => followSteps(link, { ...context, signal }, onStep))
+        await link.whileDisconnected(() => followSteps(link, { ...context, signal, ask: questions.ask }, onStep))
         login.state = 'linked'
         log.info(fields, 'login succeeded')
       } catch (error) {
@@ -103,9 +114,10 @@ export function createLogins({ connections, redact, hide, log }: LoginsDeps): Lo
         log.warn({ ...fields, ...(signal.aborted ? { reason: login.reason } : describeThrown(error)) }, 'login failed')
       }
       delete login.step
-      first.resolve()
+      login.next.resolve()
     }
-    const login: Login = { link, stop, state: 'waiting', first: first.promise, ended: Promise.resolve() }
+    const next = Promise.withResolvers<void>()
+    const login: Login = { link, stop, questions, state: 'waiting', next, ended: Promise.resolve() }
     login.ended = run()
     return login
   }
@@ -115,12 +127,21 @@ export function createLogins({ connections, redact, hide, log }: LoginsDeps): Lo
       const { link, key, login: last } = find(target)
       const login = last?.state === 'waiting' ? last : begin(link)
       logins.set(key, login)
-      await Promise.race([login.first, delay(firstStepMs, undefined, { ref: false })])
-      return view(link, login)
+      return await nextView(link, login)
     },
     status: (target) => {
       const { link, login } = find(target)
       return view(link, login)
+    },
+    async answer(target, { questionId, answer }) {
+      const { link, login } = find(target)
+      // Before the channel has it: it may log it.
+      hide([answer])
+      if (login?.state !== 'waiting' || !login.questions.has(questionId))
+        throw new InputError('The login does not ask this question any more; ask for its state.')
+      login.next = Promise.withResolvers<void>()
+      login.questions.answer(answer)
+      return await nextView(link, login)
     },
     cancel: (target) => end(find(target).login),
     async logout(target) {
@@ -138,6 +159,12 @@ export function createLogins({ connections, redact, hide, log }: LoginsDeps): Lo
   }
 }
 
+/** What is shown as soon as there is something. */
+async function nextView(link: Link, login: Login): Promise<LoginView> {
+  await Promise.race([login.next.promise, delay(nextStepMs, undefined, { ref: false })])
+  return view(link, login)
+}
+
 async function end(login: Login | undefined): Promise<void> {
   if (login?.state !== 'waiting') return
   login.stop.abort()
@@ -153,7 +180,10 @@ async function followSteps(link: Link, context: LoginContext, onStep: (step: Log
     for (;;) {
       const next = await untilAborted(steps.next(), context.signal)
       if (next.done === true) return
-      if (!isStep(next.value)) throw new TypeError('login must yield { qr } or { code }, each a string')
+      if (!isStep(next.value))
+        throw new TypeError(
+          'login must yield { qr }, { code } or { url, code? }, each a text; a url begins with https://',
+        )
       onStep(next.value)
     }
   } finally {
@@ -162,16 +192,32 @@ async function followSteps(link: Link, context: LoginContext, onStep: (step: Log
   }
 }
 
-/** A QR code holds several keys, each of which is secret. A code may be written without its dashes. */
-const secretsOf = (step: LoginStep): string[] =>
-  'qr' in step
-    ? [step.qr, ...step.qr.split(/[,?&=]/).filter((part) => part.length >= shortestKey)]
-    : [step.code, step.code.replaceAll(/\W/g, '')]
+/** A QR code and an address hold several keys, each of which is secret. A code may be written without its dashes. */
+function secretsOf(step: LoginStep): string[] {
+  if ('qr' in step) return [step.qr, ...keysIn(step.qr)]
+  const { code = '' } = step
+  return [...('url' in step ? keysIn(step.url) : []), code, code.replaceAll(/\W/g, '')].filter((text) => text !== '')
+}
+
+const keysIn = (text: string): string[] =>
+  text
+    .split(/[,?&=#]/)
+    .slice(1)
+    .filter((part) => part.length >= shortestKey)
 
 const shortestKey = 16
 
-const isStep = (step: unknown): step is LoginStep =>
-  ['qr', 'code'].some((key) => typeof (step as Record<string, unknown> | null)?.[key] === 'string')
+function isStep(step: unknown): step is LoginStep {
+  const { qr, code, url } = (step ?? {}) as Record<string, unknown>
+  if (url !== undefined) return isWebAddress(url) && (code === undefined || typeof code === 'string')
+  return typeof qr === 'string' || typeof code === 'string'
+}
+
+/** The page makes a link of it. A server on the same machine needs no TLS. */
+function isWebAddress(text: unknown): boolean {
+  const { protocol, hostname } = (typeof text === 'string' && URL.parse(text)) || { protocol: '', hostname: '' }
+  return protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -180,7 +226,10 @@ const linkedStates: ReadonlySet<ConnectionState['state']> = new Set(['connected'
 function view(link: Link, login: Login | undefined): LoginView {
   const { accountId: account } = link
   const { state, reason } = link.health()
-  if (login?.state === 'waiting') return { account, status: 'waiting', ...login.step }
+  if (login?.state === 'waiting') {
+    const question = login.questions.pending()
+    return { account, status: 'waiting', ...login.step, ...(question && { question }) }
+  }
   if (login?.state === 'failed' && state !== 'connected')
     return { account, status: 'failed', ...(login.reason !== undefined && { reason: login.reason }) }
   if (linkedStates.has(state)) return { account, status: 'linked' }

@@ -1,19 +1,22 @@
 // Converts the Markdown of agents into the format of a channel.
-import type { ChannelLimits } from '../../plugin/plugin.ts'
+import type { ChannelLimits, TextMarks } from '../../plugin/plugin.ts'
 import { markCodeBlocks } from './code-blocks.ts'
-import { html, plainStyle, ranges, type Style, whatsapp } from './styles.ts'
+import { html, plainStyle, ranges, type Style, styleOf } from './styles.ts'
 import { bareText, plain, type Span, type StyledText } from './styled-text.ts'
 
 type Format = NonNullable<ChannelLimits['format']>
 
-const styles: Record<Exclude<Format, 'markdown'>, Style> = { html, whatsapp, plain: plainStyle, ranges }
+const styles: Record<Exclude<Format, 'markdown' | TextMarks>, Style> = { html, plain: plainStyle, ranges }
 
 /**
  * Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. A text that cannot be
  * formatted stays as it is.
  */
 export async function formatMarkdown(markdown: string, format: Format): Promise<StyledText> {
-  const { spans, escape } = format === 'markdown' ? keepMarkdown(markdown) : await convert(markdown, styles[format])
+  const { spans, escape } =
+    format === 'markdown'
+      ? keepMarkdown(markdown)
+      : await convert(markdown, typeof format === 'object' ? styleOf(format) : styles[format])
   return { spans: isAcceptable(spans, markdown) ? spans : plain(markdown), escape }
 }
 

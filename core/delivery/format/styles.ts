@@ -1,5 +1,5 @@
 // The formats of channels: how each one writes marks, and what it escapes.
-import type { TextRange } from '../../plugin/plugin.ts'
+import type { TextMark, TextMarks, TextRange } from '../../plugin/plugin.ts'
 import { endMarksAtLines, type Mark, type Span } from './styled-text.ts'
 
 export interface Style {
@@ -17,7 +17,7 @@ export interface Style {
   finish(spans: Span[]): Span[]
 }
 
-const markOf = (open: string, close = open): Mark => ({ open, close })
+const markOf = (open: string, close: string): Mark => ({ open, close })
 
 export const plainStyle: Style = { link: () => undefined, escape: (text) => text, finish: (spans) => spans }
 
@@ -47,19 +47,19 @@ export const html: Style = {
   finish: (spans) => spans,
 }
 
-// ── WhatsApp ────────────────────────────────────────────────────────────────────────────────────
+// ── The marks of a platform ─────────────────────────────────────────────────────────────────────
 
-export const whatsapp: Style = {
-  bold: markOf('*'),
-  italic: markOf('_'),
-  strike: markOf('~'),
-  code: markOf('`'),
-  block: { ...markOf('```\n', '\n```'), isBlock: true },
-  link: () => undefined,
-  escape: (text) => text,
-  // WhatsApp shows a mark as a character if the other one is on another line.
-  finish: endMarksAtLines,
-}
+export const styleOf = ({ bold, italic, strike, code, codeBlock, endAtLines }: TextMarks): Style => ({
+  ...plainStyle,
+  bold: toMark(bold),
+  italic: toMark(italic),
+  strike: toMark(strike),
+  code: toMark(code),
+  block: codeBlock && { ...markOf(...codeBlock), isBlock: true },
+  finish: endAtLines ? endMarksAtLines : plainStyle.finish,
+})
+
+const toMark = (mark: TextMark | undefined): Mark | undefined => mark && markOf(...mark)
 
 // ── Ranges: a text without marks, and beside it where each style begins and how long it is ──────
 

@@ -49,6 +49,9 @@ const isListed = (allowFrom: readonly string[], sender: string): boolean =>
 export function withoutMention(text: string, names: readonly string[]): string | undefined {
   const escaped = names.toSorted((a, b) => b.length - a.length).flatMap((name) => RegExp.escape(name.trim()) || [])
   const name = `(?:${escaped.join('|')})`
-  const mention = new RegExp(String.raw`^\s*(?:@${name}(?![\p{L}\p{N}_])[:,：，]?|${name}[:,：，])\s*`, 'iu')
+  const mention = new RegExp(
+    String.raw`^\s*(?:@${name}(?![\p{L}\p{N}_])[:,\uFF1A\uFF0C]?|${name}[:,\uFF1A\uFF0C])\s*`,
+    'iu',
+  )
   return mention.test(text) ? text.replace(mention, '') : undefined
 }

@@ -1,6 +1,6 @@
 // The commands that people can write to an agent in a chat: /new, /stop and /status.
 import { startConversation } from '../../sessions/conversation-start.ts'
-import type { AcceptCommand, Store } from '../../store/store.ts'
+import type { AcceptCommand, AuditedChange, AuditSource, Store } from '../../store/store.ts'
 
 export interface ChatCommand {
   name: 'new' | 'stop' | 'status'
@@ -12,6 +12,8 @@ export interface ChatCommand {
 interface CommandContext {
   sessionKey: string
   agent: { id: string; name: string; model: string }
+  /** Who writes it, for the audit log. */
+  source: AuditSource
 }
 
 export interface CommandResult extends Pick<AcceptCommand, 'state'> {
@@ -25,7 +27,7 @@ export interface ChatCommands {
 
 interface ChatCommandsDeps {
   store: Pick<Store, 'listRuns' | 'getSessionCounts'>
-  cancelRun(id: string): Promise<boolean>
+  cancelRun(id: string, audit: AuditedChange): Promise<boolean>
   createId: () => string
 }
 
@@ -38,30 +40,35 @@ export function parseChatCommand(text: string): ChatCommand | undefined {
 }
 
 export function createChatCommands({ store, cancelRun, createId }: ChatCommandsDeps): ChatCommands {
-  async function stop({ sessionKey }: CommandContext): Promise<CommandResult> {
-    // Waiting runs first: when the running one ends, the next would start.
-    const waiting = await cancelRuns(sessionKey, 'queued')
-    const running = await cancelRuns(sessionKey, 'running')
-    const count = waiting + running
+  async function stop(context: CommandContext): Promise<CommandResult> {
+    // Queued runs first: when the running one ends, the next would start.
+    const queued = await cancelRuns(context, 'queued')
+    const others = [await cancelRuns(context, 'running'), await cancelRuns(context, 'waiting')]
+    const count = others.reduce((sum, one) => sum + one, queued)
     return { answer: count === 0 ? 'There is nothing to stop.' : `Stopped: ${countOf(count, 'run')}.` }
   }
 
   /** @returns how many */
-  async function cancelRuns(sessionKey: string, status: 'queued' | 'running'): Promise<number> {
+  async function cancelRuns(
+    { sessionKey, agent, source }: CommandContext,
+    status: 'queued' | 'running' | 'waiting',
+  ): Promise<number> {
     let count = 0
     let before: number | undefined
     do {
       const { items, next } = await store.listRuns({ sessionKey, status }, { before, limit: 200 })
-      for (const { id } of items) if (await cancelRun(id)) count++
+      for (const { id } of items)
+        if (await cancelRun(id, { ...source, action: 'run.cancel', target: id, agentId: agent.id })) count++
       before = next
     } while (before !== undefined)
     return count
   }
 
   async function status({ agent, sessionKey }: CommandContext): Promise<CommandResult> {
-    const { running, queued } = await store.getSessionCounts(sessionKey)
+    const { running, queued, waiting } = await store.getSessionCounts(sessionKey)
     const name = agent.name === agent.id ? agent.id : `${agent.id} (${agent.name})`
-    const work = `${countOf(running, 'run')} in progress, ${queued} waiting`
+    const approvals = waiting > 0 ? `, ${waiting} waiting for an approval` : ''
+    const work = `${countOf(running, 'run')} in progress, ${queued} waiting${approvals}`
     return { answer: `Agent: ${name}\nModel: ${agent.model}\nWork: ${work}` }
   }
 

@@ -1,12 +1,21 @@
 // Accepts messages from channels: each becomes a run in its session, and updates the session's last route. Both are
 // stored before the platform gets its acknowledgement.
 import { createHash } from 'node:crypto'
+import { BudgetError } from '../../budgets/budget-error.ts'
 import { type Access, resolveAccess } from '../../config/channels/access.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { ChannelContext, InboundMessage, Log } from '../../plugin/plugin.ts'
 import { agentSessionKey } from '../../sessions/keys.ts'
 import type { RunSpec } from '../../store/run-spec.ts'
-import type { AcceptCommand, AcceptResult, NewRoute, Store } from '../../store/store.ts'
+import type {
+  AcceptCommand,
+  AcceptResult,
+  AccountRef,
+  AuditSource,
+  NewDelivery,
+  NewRoute,
+  Store,
+} from '../../store/store.ts'
 import { findRefusal, groupOf, idsOf, withoutMention } from './admission.ts'
 import type { Attachments } from './attachments.ts'
 import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
@@ -18,11 +27,13 @@ import type { ReplyRoutes } from '../reply-routes.ts'
 interface InboundDeps {
   channels: Config['channels']
   agents: { get(id: string | undefined): InboundAgent }
-  store: Pick<Store, 'hasKey'>
+  store: Pick<Store, 'hasKey' | 'getState'>
   accept(command: AcceptCommand): Promise<AcceptResult>
   pairing: Pick<Pairing, 'isApproved' | 'request'>
   attachments: Attachments
   commands: ChatCommands
+  /** Takes the answers of approvers. */
+  answers: { take(account: AccountRef, message: InboundMessage): Promise<{ reply?: Reply } | undefined> }
   /** Called when a message waits in the outbox. */
   onDeliveries: () => void
   maxAttempts: number
@@ -30,6 +41,8 @@ interface InboundDeps {
   routes: Pick<ReplyRoutes, 'note'>
   log: Log
 }
+
+type Reply = Pick<NewDelivery, 'text' | 'endsChoicesOf'>
 
 interface InboundAgent {
   id: string
@@ -60,8 +73,21 @@ interface Inbound {
 }
 
 export function createInbound(deps: InboundDeps): Receive {
-  const { channels, agents, store, accept, pairing, routes, onDeliveries, log } = deps
+  const { channels, agents, store, accept, pairing, routes, answers, onDeliveries, createId, log } = deps
   const logRefusal = createRefusalLog(log)
+
+  /** Stores a message without a run, and the reply to it. */
+  async function acceptReply(source: AccountRef, message: InboundMessage, reply: Reply) {
+    const at = Date.now()
+    const address = toAddress(source, message)
+    await accept({
+      at,
+      idempotency: createKey(source, message, at),
+      deliveries: [{ id: createId(), runId: '', ...address, ...reply, status: 'pending', reason: null }],
+    })
+    onDeliveries()
+    return 'accepted' as const
+  }
 
   return async ({ channel: { name: channel }, accountId }, written) => {
     const source = { channel, accountId }
@@ -71,6 +97,9 @@ export function createInbound(deps: InboundDeps): Receive {
     const access = resolveAccess(section, accountId)
     const agent = agents.get(groupOf(access, written)?.agentId ?? access.agentId)
     const message = findNameMention(written, agent)
+    // Before anything else: an approver need not be somebody who may write to the agent.
+    const answer = await answers.take(source, message)
+    if (answer) return answer.reply === undefined ? 'ignored' : await acceptReply(source, message, answer.reply)
     const isApproved = () => pairing.isApproved(source, idsOf(message))
     const refusal = await findRefusal({ access, message, isApproved })
     if (refusal) {
@@ -81,9 +110,9 @@ export function createInbound(deps: InboundDeps): Receive {
     }
     if (!message.text.trim() && !message.attachments?.length) return 'ignored'
     const at = Date.now()
-    const scope = `channel:${channel}:${accountId}`
+    const idempotency = createKey(source, message, at)
     // Looked up first, so that a repeated message is not downloaded again, and a repeated command not executed again.
-    if (await store.hasKey({ scope, key: message.id }, at)) return 'duplicate'
+    if (await store.hasKey(idempotency, at)) return 'duplicate'
     const inbound = {
       agent,
       sessionKey: resolveSession(access, { channel, message, agent }),
@@ -92,21 +121,36 @@ export function createInbound(deps: InboundDeps): Receive {
       at,
     }
     const work = await planWork(deps, inbound)
-    const bodyHash = createHash('sha256').update(message.text).digest('hex')
     const { sessionKey, address } = inbound
-    const result = await accept({
-      at,
-      idempotency: { scope, key: message.id, bodyHash, expiresAt: at + idempotencyMs, reply: '' },
-      route: { sessionKey, agentId: agent.id, ...address },
-      ...work,
-    })
-    // An edited message has its original id and counts as a duplicate.
-    if (result.outcome !== 'accepted') return 'duplicate'
-    routes.note(sessionKey, { ...address, at })
-    if (work.deliveries) onDeliveries()
-    return 'accepted'
+    const acceptWork = async (some: Work): ReturnType<Receive> => {
+      const result = await accept({
+        at,
+        idempotency,
+        route: { sessionKey, agentId: agent.id, ...address },
+        ...some,
+      })
+      // An edited message has its original id and counts as a duplicate.
+      if (result.outcome !== 'accepted') return 'duplicate'
+      routes.note(sessionKey, { ...address, at })
+      if (some.deliveries) onDeliveries()
+      return 'accepted'
+    }
+    try {
+      return await acceptWork(work)
+    } catch (error) {
+      if (!(error instanceof BudgetError)) throw error
+      return await acceptWork(await planRefusal(deps, inbound, error))
+    }
   }
 }
+
+const createKey = ({ channel, accountId }: AccountRef, { id, text }: InboundMessage, at: number) => ({
+  scope: `channel:${channel}:${accountId}`,
+  key: id,
+  bodyHash: createHash('sha256').update(text).digest('hex'),
+  expiresAt: at + idempotencyMs,
+  reply: '',
+})
 
 /** Adds the mention that the platform does not tell. */
 function findNameMention(message: InboundMessage, { id, name }: InboundAgent): InboundMessage {
@@ -138,7 +182,7 @@ async function planWork(deps: InboundDeps, inbound: Inbound): Promise<Work> {
   const { message, address } = inbound
   const command = parseChatCommand(message.text)
   if (!command) return { runs: [await planRun(deps, inbound)] }
-  const { answer, state } = await commands.execute(command, inbound)
+  const { answer, state } = await commands.execute(command, { ...inbound, source: sourceOf(inbound) })
   const goesOn = command.name === 'new' && (command.rest !== '' || message.attachments?.length)
   if (goesOn) return { state, runs: [await planRun(deps, { ...inbound, message: { ...message, text: command.rest } })] }
   return {
@@ -146,6 +190,28 @@ async function planWork(deps: InboundDeps, inbound: Inbound): Promise<Work> {
     deliveries: [{ id: createId(), runId: '', ...address, text: answer, status: 'pending', reason: null }],
   }
 }
+
+/** The sender gets one sentence in each window of the budget, and then no answer. */
+async function planRefusal(
+  { store, createId }: InboundDeps,
+  { address, message: { threadId } }: Inbound,
+  { key: budget, window, message }: BudgetError,
+): Promise<Work> {
+  const owner = 'budget-notice'
+  const key = JSON.stringify([budget, address.channel, address.accountId, address.to, threadId ?? null])
+  if ((await store.getState(owner, key)) === window) return {}
+  const text = `I cannot answer now. ${message}`
+  return {
+    state: { owner, key, value: window },
+    deliveries: [{ id: createId(), runId: '', ...address, text, status: 'pending', reason: null }],
+  }
+}
+/** Who writes a command, for the audit log. */
+const sourceOf = ({ message, address: { channel, accountId } }: Inbound): AuditSource => ({
+  actor: { kind: 'sender', name: message.from.id },
+  via: 'channel',
+  address: `${channel}/${accountId}`,
+})
 
 async function planRun(
   { attachments, maxAttempts, createId }: InboundDeps,

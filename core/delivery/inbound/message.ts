@@ -1,6 +1,6 @@
 // Checks what a channel passes to `receive`, so that a mistake in a plugin is reported where it is made.
 import { InputError, type InboundMessage, type JsonSchema } from '../../plugin/plugin.ts'
-import { compileCheck, notBlank, Type } from '../../typebox.ts'
+import { listProblems, notBlank, Type } from '../../typebox.ts'
 import { wellFormed } from '../../well-formed.ts'
 
 const NonEmpty = Type.String({ pattern: notBlank, description: 'a non-empty string' })
@@ -40,11 +40,9 @@ const Message = Type.Object(
   { description: 'an object' },
 )
 
-const check = compileCheck(Message)
-
 /** Throws an `InputError` that says what was expected. Text becomes well-formed. */
 export function readInboundMessage(received: unknown): InboundMessage {
-  const [problem] = check.problems(received)
+  const [problem] = listProblems(Message, received)
   if (problem) throw new InputError(explain(problem.keys))
   const message = received as InboundMessage
   const unreadable = (message.attachments ?? []).findIndex(

@@ -1,9 +1,9 @@
 // Pairing: a sender whom nobody knows gets a code, and may write to the agent once the operator has approved the code.
-import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import type { InboundMessage, Json, Log } from '../../plugin/plugin.ts'
 import { createSerialQueue } from '../../serial-queue.ts'
-import type { AcceptCommand, AcceptResult, AccountRef, NewDelivery, Store } from '../../store/store.ts'
+import type { AcceptCommand, AcceptResult, AccountRef, AuditedChange, NewDelivery, Store } from '../../store/store.ts'
+import { createTypedCode } from '../../typed-code.ts'
 
 interface Sender {
   sender: string
@@ -15,6 +15,8 @@ interface Sender {
 
 interface Pending extends Sender, Pick<NewDelivery, 'to' | 'threadId' | 'route'> {
   code: string
+  /** The code is void. The sender gets no other one in its time. */
+  isDenied?: boolean
 }
 
 /** A message to a sender. */
@@ -33,6 +35,9 @@ export interface PairingItem extends AccountRef, Sender {
   expiresAt?: number
 }
 
+/** Describes the change of a sender for the audit log. */
+type Change = (target: string) => AuditedChange
+
 export interface Pairing {
   /** @param senders the ids of one sender */
   isApproved(account: AccountRef, senders: readonly string[]): Promise<boolean>
@@ -41,9 +46,9 @@ export interface Pairing {
   /** The senders that wait for approval on these accounts, and those that have it. */
   list(accounts: readonly AccountRef[]): Promise<PairingItem[]>
   /** Approves the sender with this code. Throws `pairing_not_found`. */
-  approve(accounts: readonly AccountRef[], code: string): Promise<AccountRef & Sender>
-  /** Withdraws the approval of a sender. Throws `pairing_not_found`. */
-  revoke(account: AccountRef, sender: string): Promise<void>
+  approve(accounts: readonly AccountRef[], code: string, change: Change): Promise<AccountRef & Sender>
+  /** Withdraws the approval of a sender, or denies it to one that waits. Throws `pairing_not_found`. */
+  revoke(account: AccountRef, sender: string, change: Change): Promise<void>
 }
 
 interface PairingDeps {
@@ -76,12 +81,17 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
   }
 
   /** Stores the change together with a message to the sender. */
-  const change = async (account: AccountRef, pairings: Pairings, { to, threadId, route, text }: Notice) => {
+  const save = async (
+    account: AccountRef,
+    { pairings, audit }: { pairings: Pairings; audit?: AuditedChange },
+    { to, threadId, route, text }: Notice,
+  ) => {
     const id = createId()
     await accept({
       at: Date.now(),
       deliveries: [{ ...account, id, runId: '', to, threadId, route, text, status: 'pending', reason: null }],
       state: { owner, key: keyOf(account), value: toJson(pairings) },
+      audit,
     })
     onDeliveries()
   }
@@ -90,22 +100,28 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
     const { pending, approved } = await read(account)
     if (pending.length >= maxPending || pending.some(({ sender }) => isSame(sender, from.id))) return
     const name = from.name?.trim().slice(0, longestName).toWellFormed()
-    const code = createCode()
+    const code = createTypedCode()
     hide([code])
     const address = { to, threadId: threadId ?? null, route: route ?? null }
     const asked = { code, sender: from.id, ...(name && { name }), at: Date.now(), ...address }
-    await change(account, { pending: [...pending, asked], approved }, { ...asked, text: describeCode(code) })
+    const pairings = { pending: [...pending, asked], approved }
+    await save(account, { pairings }, { ...asked, text: describeCode(code) })
     log.info({ ...account, sender: from.id }, 'a new sender asks for approval; see "svc-gateway pairing list"')
   }
 
-  const approve = async (account: AccountRef, code: string): Promise<(AccountRef & Sender) | undefined> => {
+  const approve = async (
+    account: AccountRef,
+    code: string,
+    change: Change,
+  ): Promise<(AccountRef & Sender) | undefined> => {
     const { pending, approved } = await read(account)
-    const asked = pending.find((one) => one.code === code)
+    const asked = pending.find((one) => one.code === code && !one.isDenied)
     if (!asked) return undefined
     const { sender, name } = asked
     const known = { sender, ...(name !== undefined && { name }), at: Date.now() }
     const others = pending.filter((one) => one !== asked)
-    await change(account, { pending: others, approved: [...approved, known] }, { ...asked, text: approvedText })
+    const pairings = { pending: others, approved: [...approved, known] }
+    await save(account, { pairings, audit: change(targetOf(account, sender)) }, { ...asked, text: approvedText })
     log.info({ ...account, sender }, 'a sender was approved')
     return { ...account, ...known }
   }
@@ -118,46 +134,48 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
     request: (account, message) => changes.add(() => request(account, message)),
     list: async (accounts) =>
       (await Promise.all(accounts.map(async (account) => listItems(account, await read(account))))).flat(),
-    approve: (accounts, typed) =>
+    approve: (accounts, typed, change) =>
       changes.add(async () => {
         const code = typed.trim().toUpperCase()
         for (const account of accounts) {
-          const approved = await approve(account, code)
+          const approved = await approve(account, code, change)
           if (approved) return approved
         }
         throw new GatewayError('pairing_not_found')
       }),
-    revoke: (account, sender) =>
+    revoke: (account, sender, change) =>
       changes.add(async () => {
         const { pending, approved } = await read(account)
-        const others = approved.filter((one) => !isSame(one.sender, sender))
-        if (others.length === approved.length) throw new GatewayError('pairing_not_found')
-        await store.setState(owner, keyOf(account), toJson({ pending, approved: others }))
-        log.info({ ...account, sender }, 'the approval of a sender was withdrawn')
+        const isWanted = (one: Sender): boolean => isSame(one.sender, sender)
+        const denied = pending.find(isWanted)
+        const isWaiting = denied !== undefined && !denied.isDenied
+        if (!isWaiting && !approved.some(isWanted)) throw new GatewayError('pairing_not_found')
+        const others = pending.filter((one) => one !== denied)
+        const changed = {
+          pending: denied ? [...others, { ...denied, isDenied: true }] : others,
+          approved: approved.filter((one) => !isWanted(one)),
+        }
+        const audit = { at: Date.now(), change: change(targetOf(account, sender)) }
+        await store.setState(owner, keyOf(account), toJson(changed), audit)
+        log.info({ ...account, sender }, isWaiting ? 'a sender was denied' : 'the approval of a sender was withdrawn')
       }),
   }
 }
 
 const listItems = (account: AccountRef, { pending, approved }: Pairings): PairingItem[] => [
-  ...pending.map(({ to: _to, threadId: _thread, route: _route, ...asked }) => ({
-    status: 'pending' as const,
-    ...account,
-    ...asked,
-    expiresAt: asked.at + codeMs,
-  })),
+  ...pending.flatMap(({ to: _to, threadId: _thread, route: _route, isDenied, ...asked }) =>
+    isDenied ? [] : { status: 'pending' as const, ...account, ...asked, expiresAt: asked.at + codeMs },
+  ),
   ...approved.map((known) => ({ status: 'approved' as const, ...account, ...known })),
 ]
 
 const keyOf = ({ channel, accountId }: AccountRef): string => JSON.stringify([channel, accountId])
 
+const targetOf = ({ channel, accountId }: AccountRef, sender: string): string => `${channel}/${accountId}/${sender}`
+
 const isSame = (one: string, other: string): boolean => one.trim().toLowerCase() === other.trim().toLowerCase()
 
 const toJson = (pairings: Pairings): Json => pairings as unknown as Json
-
-/** Without characters that are easily confused. */
-const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789'
-
-const createCode = (): string => Array.from({ length: 8 }, () => alphabet[randomInt(alphabet.length)]).join('')
 
 const describeCode = (code: string): string =>
   `I do not know you. Ask the operator to approve code ${code} within one hour.`

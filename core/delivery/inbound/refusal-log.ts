@@ -18,7 +18,7 @@ const texts: Readonly<Record<Refusal, string>> = {
   mention: 'message ignored: it does not mention the agent',
 }
 
-/** How many groups and senders are remembered. */
+/** How many groups and senders are kept in memory. */
 const maxKnown = 1000
 
 /** People who talk to each other in a group do not fill the log: the first message says all. */

@@ -11,6 +11,7 @@ import type { AccountRef, DeliveryEnd, NewEvent, Store, StoredDelivery } from '.
 import type { Connections } from '../connections/connections.ts'
 import type { CreateFailureEvent, Undelivered } from './failure-event.ts'
 import { createPacing } from './pacing.ts'
+import { removeChoices } from './remove-choices.ts'
 import {
   type AttemptEnd,
   defaultLimits,
@@ -119,6 +120,16 @@ export function createOutbox({
     const end = await send(delivery)
     await storeEnd(delivery, end)
     await deps.onAttempt?.(delivery, end, startedAt)
+    if (end.status === 'sent' && delivery.endsChoicesOf !== null) await endChoices(delivery.endsChoicesOf)
+  }
+
+  const endChoices = async (id: string): Promise<void> => {
+    const ended = await store.getDelivery(id)
+    if (!ended) return
+    const { channel, accountId } = ended
+    const link = connections.get(channel, accountId)
+    const extensionLog = createExtensionLog(log, { channel, accountId, deliveryId: id })
+    await removeChoices(ended, { link, timeoutMs: limits.sendMs, log: extensionLog })
   }
 
   const storeEnd = async (delivery: StoredDelivery, end: DeliveryEnd): Promise<void> => {

@@ -5,7 +5,7 @@ const reasons: ReadonlySet<unknown> = new Set(['permanent', 'auth', 'rate', 'tra
 
 const expected =
   "send must return { outcome: 'sent', id? }, " +
-  "{ outcome: 'failed', reason: 'permanent' | 'auth' | 'rate' | 'transient', detail, retryAfterMs? } " +
+  "{ outcome: 'failed', reason: 'permanent' | 'auth' | 'rate' | 'transient', detail, retryAfterMs?, resetAt? } " +
   "or { outcome: 'unknown', detail }"
 
 export function readSendResult(answer: unknown, log: Log): SendResult {
@@ -22,16 +22,19 @@ export function readSendResult(answer: unknown, log: Log): SendResult {
 
 /** What is wrong with the result. It names no text, which may be private. */
 function faultOf(answer: unknown, result: Partial<Record<string, unknown>>): string | undefined {
-  const { outcome, reason, id, detail, retryAfterMs } = result
+  const { outcome, reason, id, detail, retryAfterMs, resetAt } = result
   if (typeof answer !== 'object' || answer === null) return answer === null ? 'null' : typeof answer
   if (outcome === 'sent') return id === undefined || isId(id) ? undefined : `id: ${typeof id}`
   if (outcome !== 'failed' && outcome !== 'unknown') return `outcome: ${nameOf(outcome)}`
   if (outcome === 'failed' && !reasons.has(reason)) return `reason: ${nameOf(reason)}`
   if (typeof detail !== 'string') return `detail: ${typeof detail}`
-  return retryAfterMs === undefined || (typeof retryAfterMs === 'number' && retryAfterMs >= 0)
-    ? undefined
-    : `retryAfterMs: ${nameOf(retryAfterMs)}`
+  if (retryAfterMs !== undefined && !(typeof retryAfterMs === 'number' && retryAfterMs >= 0))
+    return `retryAfterMs: ${nameOf(retryAfterMs)}`
+  return resetAt === undefined || isTimeInMs(resetAt) ? undefined : `resetAt: ${nameOf(resetAt)}, not milliseconds`
 }
+
+/** Platforms write times in seconds, too, which would be in 1970. */
+const isTimeInMs = (time: unknown): boolean => typeof time === 'number' && time > 1e11
 
 const nameOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? JSON.stringify(String(value).slice(0, 40)) : typeof value

@@ -3,16 +3,17 @@
 import { withDeadline } from '../../deadline.ts'
 import { isInputError } from '../../plugin/errors.ts'
 import { describeThrown } from '../../errors.ts'
-import type { Channel, Connection, Log, OutboundMessage, SendResult } from '../../plugin/plugin.ts'
+import type { Channel, Connection, Log, OutboundMessage, SendResult, UncertainMessage } from '../../plugin/plugin.ts'
 import type { StoredDelivery } from '../../store/store.ts'
 import { readSendResult } from './read-send-result.ts'
 
 export interface Chunk {
   channel: Channel
   connection: Connection
-  delivery: Pick<StoredDelivery, 'to' | 'threadId' | 'route' | 'reason'>
+  delivery: Pick<StoredDelivery, 'to' | 'threadId' | 'route' | 'reason' | 'file' | 'attemptedAt' | 'createdAt'>
   text: string
   ranges?: OutboundMessage['ranges']
+  choices?: OutboundMessage['choices']
   /** Reads the file that is sent with the text. Throws `InputError` if there is no such file any more. */
   readFile?: (() => Promise<NonNullable<OutboundMessage['file']>>) | undefined
   /** Idempotency key, the same for every attempt at this chunk. Platforms may return it. */
@@ -58,12 +59,12 @@ function endOf(fate: Fate, detail: string): ChunkEnd {
   return { outcome: fate === 'unknown' ? 'unknown' : 'open', detail }
 }
 
-async function lookUp({ channel, connection, delivery, key, log }: Chunk, timeoutMs: number): Promise<Fate> {
+async function lookUp(chunk: Chunk, timeoutMs: number): Promise<Fate> {
+  const { channel, connection, log } = chunk
   const { idempotency } = channel.limits
   if (idempotency === 'native') return 'repeatable'
   if (idempotency === 'none' || !connection.reconcile) return 'unknown'
-  const { to, threadId } = delivery
-  const ask = async () => await connection.reconcile?.(key, to, threadId ?? undefined)
+  const ask = async () => await connection.reconcile?.(describeUncertain(chunk))
   try {
     const answer = await withDeadline({ ms: timeoutMs, reason: late }, ask)
     if (answer === 'sent' || answer === 'absent' || answer === 'unknown') return answer
@@ -75,13 +76,26 @@ async function lookUp({ channel, connection, delivery, key, log }: Chunk, timeou
   }
 }
 
+function describeUncertain(chunk: Chunk): UncertainMessage {
+  const { delivery, readFile: hasFile } = chunk
+  const { file, attemptedAt, createdAt } = delivery
+  return {
+    ...describeMessage(chunk),
+    ...(hasFile && file && { file: { name: file.name, type: file.type } }),
+    firstAttemptAt: attemptedAt ?? createdAt,
+  }
+}
+
+function describeMessage({ delivery: { to, threadId, route }, key, text, ranges, choices }: Chunk): OutboundMessage {
+  const content = { text, ...(ranges && { ranges }), ...(choices && { choices }) }
+  return { key, to, ...content, ...(threadId !== null && { threadId }), ...(route !== null && { route }) }
+}
+
 async function send(chunk: Chunk, timeoutMs: number): Promise<SendResult | 'late'> {
-  const { connection, delivery, key, text, ranges, log } = chunk
-  const { to, threadId, route } = delivery
+  const { connection, log } = chunk
   const file = await readFile(chunk)
   if (file && 'outcome' in file) return file
-  const styled = { text, ...(ranges && { ranges }) }
-  const message = { key, to, ...styled, ...(threadId !== null && { threadId }), ...(route !== null && { route }) }
+  const message = describeMessage(chunk)
   const attempt = async (): Promise<unknown> => await connection.send({ ...message, ...(file && { file }) })
   try {
     return readSendResult(await withDeadline({ ms: timeoutMs, reason: late }, attempt), log)

@@ -76,15 +76,15 @@ const fileFactor = 4
 /** Every platform accepts captions of this length; a longer text is sent before the file. */
 const maxCaptionLength = 1000
 
-type Message = Pick<Chunk, 'text' | 'ranges' | 'readFile'>
+type Message = Pick<Chunk, 'text' | 'ranges' | 'choices' | 'readFile'>
 
-/** The chunks of the text, and the file, in the order in which they are sent. */
+/** The chunks of the text, and the file, in the order in which they are sent. Choices are below the last chunk. */
 async function splitIntoMessages(
-  { text, file }: StoredDelivery,
+  { text, file, choices }: StoredDelivery,
   { channel, readFile }: Pick<Sending, 'readFile'> & { channel: Channel },
 ): Promise<Message[]> {
   const chunks = await splitIntoChunks(text, channel.limits)
-  if (!file) return chunks
+  if (!file) return addChoices(chunks, choices, channel)
   const { name, type } = file
   const read = async (): ReturnType<NonNullable<Chunk['readFile']>> => ({
     name,
@@ -94,6 +94,16 @@ async function splitIntoMessages(
   const [caption = { text: '' }] = chunks
   if (chunks.length > 1 || caption.text.length > maxCaptionLength) return [...chunks, { text: '', readFile: read }]
   return [{ ...caption, readFile: read }]
+}
+
+function addChoices(
+  messages: readonly Message[],
+  choices: StoredDelivery['choices'],
+  { limits: { maxChoices = 0 } }: Channel,
+): Message[] {
+  const last = messages.at(-1)
+  if (!last || !choices || choices.length > maxChoices) return [...messages]
+  return [...messages.slice(0, -1), { ...last, choices }]
 }
 
 /** `isLimited`: the platform has asked to wait. */
@@ -111,8 +121,14 @@ function endOf(result: Exclude<ChunkEnd, { outcome: 'sent' }>, attempt: Attempt)
     return retry(attempt, { reason, uncertain: true, afterMs: result.inFlight ? attempt.limits.sendMs : undefined })
   const isPassing = result.reason === 'rate' || result.reason === 'transient'
   if (!isPassing) return { status: 'failed', reason }
-  const end = retry(attempt, { reason, uncertain: false, afterMs: result.retryAfterMs })
+  const end = retry(attempt, { reason, uncertain: false, afterMs: waitMsOf(result) })
   return result.reason === 'rate' ? { ...end, isLimited: true } : end
+}
+
+/** How long the platform asks to wait. */
+function waitMsOf({ retryAfterMs, resetAt }: { retryAfterMs?: number | undefined; resetAt?: number | undefined }) {
+  const waits = [retryAfterMs, resetAt === undefined ? undefined : resetAt - Date.now()].filter(Number.isFinite)
+  return waits.length > 0 ? Math.max(...(waits as number[])) : undefined
 }
 
 interface Retry {

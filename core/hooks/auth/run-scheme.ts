@@ -1,4 +1,5 @@
 // Runs the functions of a scheme. If one throws, exceeds its time limit or returns nonsense, nothing is accepted.
+import { withDeadline } from '../../deadline.ts'
 import { describeError, GatewayError } from '../../errors.ts'
 import type { Log, Scheme, SchemeReply, Verdict } from '../../plugin/plugin.ts'
 import { jsonReply, plainText, rejected, type ServiceReply } from './verifier.ts'
@@ -34,19 +35,10 @@ export function createSchemeRunner({ name }: Pick<Scheme, 'name'>, log: Log): Sc
     run,
     reply: (work) => run(() => toReply(work())),
     async verify(work, secretCount) {
-      const stop = new AbortController()
-      const late = Promise.withResolvers<never>()
-      const timer = setTimeout(() => {
-        const error = new SchemeTimeout(`The scheme did not answer within ${limitMs} ms.`)
-        stop.abort(error)
-        late.reject(error)
-      }, limitMs)
       try {
-        return checkVerdict(await Promise.race([work(stop.signal), late.promise]), secretCount)
+        return checkVerdict(await withDeadline({ ms: limitMs, reason: createTimeout }, work), secretCount)
       } catch (error) {
         return fail(error)
-      } finally {
-        clearTimeout(timer)
       }
     },
   }
@@ -56,6 +48,8 @@ export function createSchemeRunner({ name }: Pick<Scheme, 'name'>, log: Log): Sc
 class SchemeTimeout extends Error {}
 class InvalidVerdict extends Error {}
 class InvalidReply extends Error {}
+
+const createTimeout = (): Error => new SchemeTimeout(`The scheme did not answer within ${limitMs} ms.`)
 
 function toReply(value: unknown): ServiceReply | undefined {
   if (value === undefined) return undefined

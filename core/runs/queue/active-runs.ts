@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError } from '../../errors.ts'
 import type { Log } from '../../plugin/plugin.ts'
-import type { RunRetry, Store, StoredRun } from '../../store/store.ts'
+import type { AuditedChange, BudgetWait, RunRetry, Store, StoredRun } from '../../store/store.ts'
 import type { Attempt } from '../attempt.ts'
 import { type AttemptResult, Stopped } from '../attempt-result.ts'
 import { identifyRun } from '../run-log.ts'
@@ -14,8 +14,8 @@ export interface ActiveRuns {
   start(run: StoredRun, leasedAt: number): void
   /** In a shared store: stops runs whose lease could not be renewed, because another gateway may have them now. */
   stopExpired(): void
-  /** Returns false if the run is not active. */
-  cancel(id: string): boolean
+  /** Returns false if the run is not active. `audit` is stored with its end. */
+  cancel(id: string, audit?: AuditedChange): boolean
   renewLeases(): Promise<void>
   /** Lets the runs finish for `ms` milliseconds, then stops the rest and puts them back into the queue. */
   close(ms: number): Promise<void>
@@ -24,8 +24,11 @@ export interface ActiveRuns {
 interface ActiveRunsDeps {
   store: Pick<Store, 'renewRun' | 'releaseRun'>
   attempt: Attempt
-  onResult(run: StoredRun, result: AttemptResult): Promise<void>
+  onResult(run: StoredRun, result: AttemptResult, audit: AuditedChange | undefined): Promise<void>
   onRetry(run: StoredRun, retry: RunRetry): Promise<void>
+  onWait(run: StoredRun, wait: BudgetWait): Promise<void>
+  /** @param cancellation says whether the run was cancelled in the meantime, and by whom */
+  onSuspended(run: StoredRun, cancellation: () => { audit: AuditedChange | undefined } | undefined): Promise<void>
   /** Called when the process has room for another run. */
   onSettled(): void
   leaseMs: number
@@ -42,6 +45,8 @@ interface ActiveRun {
   /** When the lease expires, in monotonic milliseconds. */
   leasedUntil: number
   stop: AbortController
+  /** Who cancelled it. */
+  audit?: AuditedChange | undefined
   done: Promise<void>
 }
 
@@ -52,14 +57,16 @@ export function createActiveRuns(deps: ActiveRunsDeps): ActiveRuns {
     ids: () => [...active.keys()],
     start: (run, leasedAt) => {
       const stop = new AbortController()
-      const done = executeRun(deps, run, stop).finally(() => {
+      const auditOf = () => active.get(run.id)?.audit
+      const done = executeRun(deps, { run, stop, auditOf }).finally(() => {
         active.delete(run.id)
         deps.onSettled()
       })
       active.set(run.id, { run, stop, done, leasedUntil: leasedAt + deps.leaseMs })
     },
-    cancel: (id) => {
+    cancel: (id, audit) => {
       const running = active.get(id)
+      if (running) running.audit ??= audit
       running?.stop.abort(new Stopped('cancelled'))
       return running !== undefined
     },
@@ -89,11 +96,22 @@ export function createActiveRuns(deps: ActiveRunsDeps): ActiveRuns {
   }
 }
 
-async function executeRun(deps: ActiveRunsDeps, run: StoredRun, stop: AbortController): Promise<void> {
+const isCancelled = ({ aborted, reason }: AbortSignal): boolean =>
+  aborted && reason instanceof Stopped && reason.reason === 'cancelled'
+
+interface Execution extends Pick<ActiveRun, 'run' | 'stop'> {
+  /** Who cancelled the run, if somebody did. */
+  auditOf(): AuditedChange | undefined
+}
+
+async function executeRun(deps: ActiveRunsDeps, { run, stop, auditOf }: Execution): Promise<void> {
   try {
     const ended = await deps.attempt(run, stop)
     if ('retry' in ended) await deps.onRetry(run, ended.retry)
-    else await deps.onResult(run, ended)
+    else if ('wait' in ended) await deps.onWait(run, ended.wait)
+    else if ('isSuspended' in ended)
+      await deps.onSuspended(run, () => (isCancelled(stop.signal) ? { audit: auditOf() } : undefined))
+    else await deps.onResult(run, ended, ended.status === 'cancelled' ? auditOf() : undefined)
   } catch (error) {
     if (!(error instanceof Stopped))
       deps.log.error({ ...identifyRun(run), ...describeError(error) }, 'could not end a run')

@@ -2,7 +2,7 @@
 import type { Log } from '../../plugin/plugin.ts'
 import type { Events } from '../../sessions/events.ts'
 import { retryUntilStored } from '../../store/retry-until-stored.ts'
-import type { RunEnd, RunRetry, Store, StoredRun } from '../../store/store.ts'
+import type { AuditedChange, BudgetWait, RunEnd, RunRetry, Store, StoredRun } from '../../store/store.ts'
 import { type AttemptResult, createCancelledResult } from '../attempt-result.ts'
 import type { Outcome } from '../outcome.ts'
 import { logRunEnd } from '../run-log.ts'
@@ -13,11 +13,15 @@ export interface Completion {
    * Stores the end of a run. The work is done, so this waits as long as the store is unavailable. It gives up only when
    * the gateway stops or the lease is lost.
    */
-  complete(run: StoredRun, result: AttemptResult): Promise<void>
+  complete(run: StoredRun, result: AttemptResult, audit?: AuditedChange): Promise<void>
   /** Puts a run back into the queue. Returns false if that was not stored: then another claim recovers the run. */
   postpone(run: StoredRun, retry: RunRetry): Promise<boolean>
-  /** Returns false if no queued run has this id. */
-  cancelQueued(id: string): Promise<boolean>
+  /** Puts a run back into the queue, where it waits for a budget. Returns false if that was not stored. */
+  wait(run: StoredRun, wait: BudgetWait): Promise<boolean>
+  /** Lets a run wait for its approvals. Returns its status then; undefined if that was not stored, as for `postpone`. */
+  suspend(run: StoredRun): Promise<'waiting' | 'queued' | undefined>
+  /** Returns false if no queued or waiting run has this id. */
+  cancelQueued(id: string, audit?: AuditedChange): Promise<boolean>
 }
 
 interface CompletionDeps {
@@ -41,20 +45,24 @@ export function createCompletion(deps: CompletionDeps): Completion {
     logRunEnd(log, run, end)
     deps.onEnd?.(run, end)
     events.announce(end.events)
-    if (end.alert || end.deliveries.some((delivery) => delivery.status === 'pending')) onDeliveries()
+    if (end.alert || end.notices?.length || end.deliveries.some((delivery) => delivery.status === 'pending'))
+      onDeliveries()
     waiters.notify({ ...run, status: end.status, result: end.result, endedAt: end.at })
   }
 
   return {
-    complete: async (run, result) => {
-      const end = await retryUntilStored(() => outcome.resolve(run, result), patience)
+    complete: async (run, result, audit) => {
+      const end = { ...(await retryUntilStored(() => outcome.resolve(run, result), patience)), audit }
       if (await retryUntilStored(() => store.endRun(run, end), patience)) publish(run, end)
     },
     postpone: (run, retry) => retryUntilStored(() => store.releaseRun(run, Date.now(), retry), patience),
-    cancelQueued: async (id) => {
+    wait: ({ id, fencingToken }, wait) =>
+      retryUntilStored(() => store.postponeRun({ id, fencingToken }, wait), patience),
+    suspend: (run) => retryUntilStored(() => store.suspendRun(run, Date.now()), patience),
+    cancelQueued: async (id, audit) => {
       const run = await store.getRun(id)
-      if (run?.status !== 'queued') return false
-      const end = await outcome.resolve(run, createCancelledResult())
+      if (run?.status !== 'queued' && run?.status !== 'waiting') return false
+      const end = { ...(await outcome.resolve(run, createCancelledResult())), audit }
       if (!(await store.cancelQueuedRun(id, end))) return false
       publish(run, end)
       return true

@@ -1,39 +1,25 @@
 // Publishes change events: every committed change of a request, event, run or delivery.
 import type { AcceptCommand } from '../accept.ts'
-import { type CommitHandlers, type Commits, createFeed, type Feed, handleCommit } from './commits.ts'
-import { type DeliveryChange, type RunChange, shareChanges, type StoreChanges } from './changes.ts'
-import type { Replicas } from '../replicas.ts'
-import type { NewDelivery, NewEvent, NewRun, RunEnd, Store, Timestamp } from '../store.ts'
+import { type CommitHandlers, type Commits, type Feed, handleCommit } from './commits.ts'
+import { createChanges, type DeliveryChange, readRunChange, type RunChange, type StoreChanges } from './changes.ts'
+import { noReplicas, type Replicas } from '../replicas.ts'
+import type { AskedApprovals, NewDelivery, NewEvent, NewRun, RunEnd, Store, Timestamp } from '../store.ts'
 import { describeAccepted, describeRefused } from '../tables/request.ts'
 
-type ReadStore = Pick<Store, 'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery'>
+type ReadStore = Pick<
+  Store,
+  'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery' | 'getApproval' | 'readRunApprovals'
+>
 
 interface ChangeEventsDeps {
   commits: Pick<Commits, 'subscribe'>
   store: ReadStore
-  /** With it, changes of other gateways are published, too. */
-  replicas?: Replicas | undefined
+  replicas?: Replicas
 }
 
 /** Publishes changes in the order of their commits. Nothing is read again while nobody subscribes. */
-export function createChangeEvents({ commits, store, replicas }: ChangeEventsDeps): StoreChanges {
-  if (!replicas) {
-    const changes: StoreChanges = {
-      requests: createFeed(),
-      events: createFeed(),
-      runs: createFeed(),
-      steps: createFeed(),
-      outbox: createFeed(),
-    }
-    publishChanges(commits, store, changes)
-    return changes
-  }
-  const { changes, own } = shareChanges({ store, replicas })
-  publishChanges(commits, store, own)
-  return changes
-}
-
-function publishChanges(commits: ChangeEventsDeps['commits'], store: ReadStore, changes: StoreChanges): void {
+export function createChangeEvents({ commits, store, replicas = noReplicas }: ChangeEventsDeps): StoreChanges {
+  const changes = createChanges({ store, replicas })
   const handlers = createHandlers(store, changes)
   let last: Promise<unknown> = Promise.resolve()
   commits.subscribe((call) => {
@@ -41,22 +27,41 @@ function publishChanges(commits: ChangeEventsDeps['commits'], store: ReadStore, 
     // Some changes are read again, and later ones wait for that. If a record cannot be read, only its change is lost.
     last = last.then(() => handleCommit(handlers, call)).catch(() => undefined)
   })
+  return changes
 }
 
 /**
  * Most calls know little more than an id, so the record is read when its change is published. Another change may have
  * been committed by then; its own event follows.
  */
-function createHandlers(store: ReadStore, { requests, events, runs, outbox }: StoreChanges): CommitHandlers<unknown> {
+function createHandlers(store: ReadStore, changes: StoreChanges): CommitHandlers<unknown> {
+  const { requests, events, runs, outbox, approvals } = changes
+
   async function publishRun(id: string): Promise<void> {
-    if (!runs.hasSubscribers()) return
-    const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
-    if (run) runs.publish({ run, deliveries })
+    const change = runs.hasSubscribers() ? await readRunChange(store, id) : undefined
+    if (change) runs.publish(change)
   }
 
   async function publishDelivery(id: string): Promise<void> {
     const delivery = outbox.hasSubscribers() ? await store.getDelivery(id) : undefined
     if (delivery) outbox.publish(delivery)
+  }
+
+  async function publishApproval(id: string): Promise<void> {
+    const approval = approvals.hasSubscribers() ? await store.getApproval(id) : undefined
+    if (approval) approvals.publish(approval)
+  }
+
+  async function publishAsked({ at, approvals: asked, deliveries }: AskedApprovals): Promise<void> {
+    for (const { id } of asked) await publishApproval(id)
+    publishAdded(at, { deliveries })
+  }
+
+  /** Those that ended with their run. */
+  async function publishCancelled(runId: string, at: Timestamp): Promise<void> {
+    if (!approvals.hasSubscribers()) return
+    for (const approval of await store.readRunApprovals(runId))
+      if (approval.status === 'cancelled' && approval.answeredAt === at) approvals.publish(approval)
   }
 
   function publishAdded(
@@ -81,10 +86,12 @@ function createHandlers(store: ReadStore, { requests, events, runs, outbox }: St
   async function publishEnd(id: string, end: RunEnd): Promise<void> {
     await publishRun(id)
     publishAdded(end.at, end)
+    await publishCancelled(id, end.at)
+    for (const { delivery } of end.notices ?? []) if (delivery) await publishDelivery(delivery.id)
     if (end.alert) await publishDelivery(end.alert.delivery.id)
   }
 
-  const handlers: CommitHandlers<unknown> = {
+  return {
     accept: ({ args: [command], result: { outcome } }) => outcome === 'accepted' && publishAccepted(command),
     recordRefusal: ({ args: [refusal, at] }) => {
       const { id, hook, client, status } = refusal
@@ -97,6 +104,16 @@ function createHandlers(store: ReadStore, { requests, events, runs, outbox }: St
     cancelQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && publishEnd(id, end),
     advanceRetries: ({ result: ids }) => Promise.all(ids.map(publishRun)),
     releaseRun: ({ args: [{ id }], result: isReleased }) => isReleased && publishRun(id),
+    suspendRun: ({ args: [{ id }], result: status }) => status && publishRun(id),
+    recordSteps: ({ args: [, { asked }], result: isStored }) => isStored && asked && publishAsked(asked),
+    createApproval: ({ args: [asked] }) => publishAsked(asked),
+    answerApproval: async ({ args: [id, { at, deliveries }], result: isAnswered }) => {
+      if (!isAnswered) return
+      await publishApproval(id)
+      const approval = await store.getApproval(id)
+      if (approval?.runId) await publishRun(approval.runId)
+      publishAdded(at, { deliveries })
+    },
     retryRun: ({ args: [id, retry], result: isRetried }) =>
       isRetried && Promise.all([publishRun(retry.id), publishRun(id)]),
     endDelivery: async ({ args: [id, , end, at], result: isEnded }) => {
@@ -111,7 +128,6 @@ function createHandlers(store: ReadStore, { requests, events, runs, outbox }: St
     },
     retryDelivery: ({ args: [id], result: isRetried }) => isRetried && publishDelivery(id),
   }
-  return handlers
 }
 
 const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({
@@ -131,10 +147,13 @@ const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({
 const asPendingDelivery = (delivery: NewDelivery, at: Timestamp): DeliveryChange => ({
   ...delivery,
   file: delivery.file ?? null,
+  choices: delivery.choices ?? null,
+  endsChoicesOf: delivery.endsChoicesOf ?? null,
   attempt: 0,
   fencingToken: 0,
   chunksSent: 0,
   uncertain: false,
+  attemptedAt: null,
   platformId: null,
   nextAt: at,
   createdAt: at,

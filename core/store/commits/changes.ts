@@ -1,7 +1,15 @@
-// The changes of the store that subscribers receive. On a shared store these are the changes of all gateways, each of
-// which sends its own only while another one watches them.
+// The feeds of the store's changes. On a shared store they publish the changes of all gateways, each of which sends its
+// own only while another one watches them.
 import { createFeed, type Feed } from './commits.ts'
-import type { ListedStep, RequestSummary, Store, StoredDelivery, StoredEvent, StoredRun } from '../store.ts'
+import type {
+  ListedStep,
+  RequestSummary,
+  Store,
+  StoredApproval,
+  StoredDelivery,
+  StoredEvent,
+  StoredRun,
+} from '../store.ts'
 import { wakeModes } from '../../action.ts'
 import { type Static, type TSchema, Type } from '../../typebox.ts'
 import type { Replicas, Topic } from '../replicas.ts'
@@ -29,10 +37,11 @@ export interface StoreChanges {
   runs: Feed<RunChange>
   steps: Feed<StepChange>
   outbox: Feed<DeliveryChange>
+  approvals: Feed<StoredApproval>
 }
 
-interface SharedDeps {
-  store: Pick<Store, 'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery'>
+interface ChangesDeps {
+  store: Pick<Store, 'getRequest' | 'getRun' | 'listRunDeliveries' | 'getDelivery' | 'getApproval'>
   replicas: Replicas
 }
 
@@ -44,17 +53,11 @@ interface Exchange<Change, Message extends TSchema> {
   fromMessage(message: Static<Message>): Promise<Change | undefined>
 }
 
-interface SharedFeed<Change> {
-  /** Publishes the changes of all gateways. */
-  all: Feed<Change>
-  /** For the changes of this gateway. */
-  own: Feed<Change>
-}
-
 /** Messages are short. The text of an event is for display only. */
 const maxTextLength = 1_000
 
 const Id = Type.String()
+const Time = Type.Integer({ minimum: 0, maximum: 8.64e15 })
 const EventMessage = Type.Object({
   id: Id,
   sessionKey: Type.String(),
@@ -62,10 +65,9 @@ const EventMessage = Type.Object({
   mode: Type.Enum([...wakeModes]),
   source: Type.String(),
   trusted: Type.Boolean(),
-  at: Type.Integer({ minimum: 0, maximum: 8.64e15 }),
+  at: Time,
 })
 
-const Time = Type.Integer({ minimum: 0, maximum: 8.64e15 })
 const StepMessage = Type.Object({
   runId: Id,
   agentId: Type.String(),
@@ -82,66 +84,74 @@ const StepMessage = Type.Object({
   }),
 })
 
-/** Returns the changes of all gateways, and feeds for those of this gateway. */
-export function shareChanges({ store, replicas }: SharedDeps): { changes: StoreChanges; own: StoreChanges } {
-  const share = <Change, Message extends TSchema>(exchange: Exchange<Change, Message>): SharedFeed<Change> =>
+/** Creates the feeds. Nothing publishes the changes of this gateway yet. */
+export function createChanges({ store, replicas }: ChangesDeps): StoreChanges {
+  const share = <Change, Message extends TSchema>(exchange: Exchange<Change, Message>): Feed<Change> =>
     shareFeed(exchange, replicas)
-  const requests = share<Changed<'requests'>, typeof Id>({
-    topic: { name: 'request', item: Id },
-    toMessage: ({ id }) => id,
-    fromMessage: (id) => store.getRequest(id),
-  })
-  const events = share<StoredEvent, typeof EventMessage>({
-    topic: { name: 'event', item: EventMessage },
-    toMessage: shortenEvent,
-    fromMessage: async (event) => event,
-  })
-  const runs = share<Changed<'runs'>, typeof Id>({
-    topic: { name: 'run', item: Id },
-    toMessage: ({ run }) => run.id,
-    fromMessage: async (id) => {
-      const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries(id)])
-      return run && { run, deliveries }
-    },
-  })
-  const steps = share<StepChange, typeof StepMessage>({
-    topic: { name: 'step', item: StepMessage },
-    toMessage: (change) => change,
-    fromMessage: async (change) => change as StepChange,
-  })
-  const outbox = share<Changed<'outbox'>, typeof Id>({
-    topic: { name: 'delivery', item: Id },
-    toMessage: ({ id }) => id,
-    fromMessage: (id) => store.getDelivery(id),
-  })
   return {
-    changes: { requests: requests.all, events: events.all, runs: runs.all, steps: steps.all, outbox: outbox.all },
-    own: { requests: requests.own, events: events.own, runs: runs.own, steps: steps.own, outbox: outbox.own },
+    requests: share({
+      topic: { name: 'request', item: Id },
+      toMessage: ({ id }: RequestChange) => id,
+      fromMessage: (id) => store.getRequest(id),
+    }),
+    events: share({
+      topic: { name: 'event', item: EventMessage },
+      toMessage: shortenEvent,
+      fromMessage: async (event): Promise<StoredEvent> => event,
+    }),
+    runs: share({
+      topic: { name: 'run', item: Id },
+      toMessage: ({ run }: RunChange) => run.id,
+      fromMessage: (id) => readRunChange(store, id),
+    }),
+    // Published by those who make the steps, because not every change of a step is committed.
+    steps: share({
+      topic: { name: 'step', item: StepMessage },
+      toMessage: (change: StepChange) => change,
+      fromMessage: async (change) => change as StepChange,
+    }),
+    outbox: share({
+      topic: { name: 'delivery', item: Id },
+      toMessage: ({ id }: DeliveryChange) => id,
+      fromMessage: (id) => store.getDelivery(id),
+    }),
+    approvals: share({
+      topic: { name: 'approval', item: Id },
+      toMessage: ({ id }: StoredApproval) => id,
+      fromMessage: (id) => store.getApproval(id),
+    }),
   }
 }
 
-type Changed<Name extends keyof StoreChanges> = StoreChanges[Name] extends Feed<infer Change> ? Change : never
+/** Undefined if the run does not exist. */
+export async function readRunChange(
+  store: Pick<Store, 'getRun' | 'listRunDeliveries'>,
+  id: string,
+): Promise<RunChange | undefined> {
+  const [run, deliveries] = await Promise.all([store.getRun(id), store.listRunDeliveries([id])])
+  return run && { run, deliveries }
+}
 
+/** Subscribers get the changes of all gateways. What is published is a change of this gateway. */
 function shareFeed<Change, Message extends TSchema>(
   { topic, toMessage, fromMessage }: Exchange<Change, Message>,
   replicas: Replicas,
-): SharedFeed<Change> {
+): Feed<Change> {
   /** If the record cannot be read now, the subscribers miss one change of it. */
   const receive = (message: Static<Message>): void =>
     void fromMessage(message).then(
-      (change) => change !== undefined && all.publish(change),
+      (change) => change !== undefined && feed.publish(change),
       () => undefined,
     )
-  const all = createFeed<Change>(() => replicas.subscribe(topic, receive))
-  const own: Feed<Change> = {
-    ...all,
-    hasSubscribers: () => all.hasSubscribers() || replicas.isWanted(topic),
+  const feed = createFeed<Change>(() => replicas.subscribe(topic, receive))
+  return {
+    subscribe: feed.subscribe,
+    hasSubscribers: () => feed.hasSubscribers() || replicas.isWanted(topic),
     publish: (change) => {
-      all.publish(change)
+      feed.publish(change)
       if (replicas.isWanted(topic)) replicas.publish(topic, toMessage(change))
     },
   }
-  return { all, own }
 }
 
 const shortenEvent = ({

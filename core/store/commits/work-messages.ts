@@ -10,6 +10,8 @@ export const workTopics = {
   runs: { name: 'runs', item: Type.Null() },
   /** A run has ended. The message is its id. */
   ended: { name: 'run ended', item: Type.String() },
+  /** An approval was answered. The message is its id. */
+  answered: { name: 'approval answered', item: Type.String() },
   /** A delivery can be sent. */
   outbox: { name: 'outbox', item: Type.Null() },
 } satisfies Record<string, Topic>
@@ -17,10 +19,10 @@ export const workTopics = {
 export function sendWorkMessages(commits: Pick<Commits, 'subscribe'>, { publish }: Pick<Replicas, 'publish'>): void {
   const notifyQueued = (): void => publish(workTopics.runs, null)
   const notifyOutbox = (): void => publish(workTopics.outbox, null)
-  const notifyEnded = (id: string, { deliveries, alert }: RunEnd): void => {
+  const notifyEnded = (id: string, { deliveries, alert, notices = [] }: RunEnd): void => {
     publish(workTopics.ended, id)
     notifyQueued()
-    if (deliveries.length > 0 || alert) notifyOutbox()
+    if (deliveries.length > 0 || alert || notices.length > 0) notifyOutbox()
   }
   const handlers: CommitHandlers<unknown> = {
     accept: ({ args: [{ runs = [], deliveries = [] }], result: { outcome } }) => {
@@ -31,6 +33,16 @@ export function sendWorkMessages(commits: Pick<Commits, 'subscribe'>, { publish 
     endRun: ({ args: [{ id }, end], result: isEnded }) => isEnded && notifyEnded(id, end),
     cancelQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && notifyEnded(id, end),
     releaseRun: ({ result: isReleased }) => isReleased && notifyQueued(),
+    // There is room for another run now, or this one goes on.
+    suspendRun: ({ result: status }) => status && notifyQueued(),
+    recordSteps: ({ args: [, { asked }], result: isStored }) => isStored && asked?.deliveries.length && notifyOutbox(),
+    createApproval: ({ args: [{ deliveries }] }) => deliveries.length > 0 && notifyOutbox(),
+    answerApproval: ({ args: [id, { deliveries }], result: isAnswered }) => {
+      if (!isAnswered) return
+      publish(workTopics.answered, id)
+      notifyQueued()
+      if (deliveries.length > 0) notifyOutbox()
+    },
     retryRun: ({ result: isRetried }) => isRetried && notifyQueued(),
     endDelivery: ({ args: [, , { status }], result: isEnded }) => isEnded && status === 'retry' && notifyOutbox(),
     retryDelivery: ({ result: isRetried }) => isRetried && notifyOutbox(),

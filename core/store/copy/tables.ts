@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { hash } from 'node:crypto'
 import { migrate, migrations } from '../migrations/schema.ts'
+import { toStorable } from '../postgres/array.ts'
 import { createTransaction, dialect } from '../sqlite/connection.ts'
 import type { Transaction, Value } from '../transaction.ts'
 
@@ -95,12 +96,9 @@ export async function countRows(tx: Transaction, { name }: CopiedTable): Promise
   return row?.count ?? 0
 }
 
-/** PostgreSQL cannot store NUL characters in texts, so copies of a store have a replacement in both engines. */
-export const toPortable = (value: Value): Value =>
-  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
-
+/** A row as every engine can store it, so that copies of a store are equal in all of them. */
 export const toPortableRow = (row: Row): Row =>
-  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, toPortable(value)]))
+  Object.fromEntries(Object.entries(row).map(([column, value]) => [column, toStorable(value)]))
 
 export interface TableSum {
   rows: number
@@ -127,6 +125,6 @@ export async function sumTable(tx: Transaction, table: CopiedTable, report: (row
 
 /** Texts with NUL characters sort differently once these are replaced, so the hashes are added. */
 function hashRow({ columns }: CopiedTable, row: Row): bigint {
-  const values = columns.map((column) => toPortable(row[column] ?? null))
+  const values = columns.map((column) => toStorable(row[column] ?? null))
   return BigInt(`0x${hash('sha256', JSON.stringify(values), 'hex').slice(0, 32)}`)
 }

@@ -264,6 +264,51 @@ const steps = ({ sequence, integer, text, table }: Dialect): string[] => [
   `ALTER TABLE run ADD COLUMN attempts ${text} NOT NULL DEFAULT ''`,
 ]
 
+/** The usage of models by quarter-hour, and which run started a run. */
+const usage = ({ integer, text, keyed }: Dialect): string[] => {
+  const sums = ['steps', 'unpriced_steps', 'input_tokens', 'output_tokens', 'cached_input_tokens']
+    .concat(['cache_write_tokens', 'reasoning_tokens', 'cost_nano_usd'])
+    .map((column) => `${column} ${integer} NOT NULL`)
+    .join(', ')
+  return [
+    `CREATE TABLE usage (
+      at ${integer} NOT NULL, agent_id ${text} NOT NULL, kind ${text} NOT NULL, name ${text} NOT NULL,
+      model ${text} NOT NULL, ${sums},
+      PRIMARY KEY (at, agent_id, kind, name, model)
+    )${keyed}`,
+    `CREATE TABLE session_usage (
+      at ${integer} NOT NULL, session_key ${text} NOT NULL, ${sums},
+      PRIMARY KEY (at, session_key)
+    )${keyed}`,
+    `ALTER TABLE run ADD COLUMN parent_id ${text}`,
+    `CREATE INDEX run_of_parent ON run (parent_id, seq) WHERE parent_id IS NOT NULL`,
+  ]
+}
+
+/** Budgets: what counts against them, and the runs that wait until one of them opens. */
+const budgets = ({ integer, text, keyed }: Dialect): string[] => [
+  `CREATE TABLE budget_usage (
+    scope ${text} NOT NULL, at ${integer} NOT NULL, source ${text} NOT NULL, runs ${integer} NOT NULL,
+    tokens ${integer} NOT NULL, nano_usd ${integer} NOT NULL,
+    PRIMARY KEY (scope, at, source)
+  )${keyed}`,
+  `ALTER TABLE run ADD COLUMN waits_for ${text}`,
+  'DROP INDEX run_retry',
+  `CREATE INDEX run_retry ON run (not_before)
+    WHERE status = 'queued' AND not_before IS NOT NULL AND waits_for IS NULL`,
+  `CREATE INDEX run_waiting ON run (seq) WHERE status = 'queued' AND waits_for IS NOT NULL`,
+  `CREATE INDEX run_of_budget ON run (waits_for) WHERE status = 'queued' AND waits_for IS NOT NULL`,
+]
+
+/** The audit log: who did what. */
+const auditLog = ({ sequence, integer, text, table }: Dialect): string[] => [
+  `CREATE TABLE audit (
+    seq ${sequence}, at ${integer} NOT NULL, actor_kind ${text} NOT NULL, actor ${text} NOT NULL, run_id ${text},
+    via ${text} NOT NULL, address ${text}, action ${text} NOT NULL, target ${text}, agent_id ${text},
+    outcome ${text} NOT NULL, reason ${text}
+  )${table}`,
+]
+
 interface WaitingRun {
   id: string
   result: string
@@ -320,6 +365,43 @@ const toRow = ({ id, at }: { id: string; at: number }, number: number, { kind, t
   JSON.stringify(message),
 ]
 
+/** Approvals: tool calls for which runs wait, and the runs that need not wait behind such a run. */
+const approvals = ({ sequence, integer, text, table }: Dialect): string[] => [
+  `CREATE TABLE approval (
+    seq ${sequence}, id ${text} NOT NULL, run_id ${text} NOT NULL, step ${integer} NOT NULL, agent_id ${text} NOT NULL,
+    session_key ${text} NOT NULL, tool ${text} NOT NULL, origin ${text} NOT NULL, rule ${text} NOT NULL,
+    beyond ${integer} NOT NULL, code_hash ${text}, address ${text}, status ${text} NOT NULL,
+    expires_at ${integer} NOT NULL, keeps_content ${integer} NOT NULL, created_at ${integer} NOT NULL,
+    answered_at ${integer}, answered_by ${text}, reason ${text}, args ${text}
+  )${table}`,
+  'CREATE UNIQUE INDEX approval_id ON approval (id)',
+  'CREATE INDEX approval_of_run ON approval (run_id, seq)',
+  'CREATE INDEX approval_code ON approval (code_hash) WHERE code_hash IS NOT NULL',
+  `CREATE INDEX approval_waiting ON approval (expires_at) WHERE status = 'waiting'`,
+  'CREATE INDEX approval_args ON approval (answered_at) WHERE args IS NOT NULL',
+  `ALTER TABLE run ADD COLUMN from_person ${integer} NOT NULL DEFAULT 0`,
+  `CREATE INDEX run_asked ON run (session_key, seq) WHERE status = 'waiting'`,
+  // The index holds what a claim reads.
+  'DROP INDEX run_lane',
+  `CREATE INDEX run_lane ON run (session_key, seq, aside, from_person) WHERE status IN ('queued', 'running')`,
+]
+
+/** Approvals of calls that no run makes: until when their callers are known to wait. */
+const approvalCallers = ({ integer }: Dialect): string[] => [
+  `ALTER TABLE approval ADD COLUMN awaited_until ${integer}`,
+  'DROP INDEX approval_waiting',
+  `CREATE INDEX approval_waiting ON approval (coalesce(awaited_until, expires_at)) WHERE status = 'waiting'`,
+]
+
+/** Deliveries may have choices, and end those of others. */
+const deliveryChoices = ({ text }: Dialect): string[] => [
+  `ALTER TABLE outbox ADD COLUMN choices ${text}`,
+  `ALTER TABLE outbox ADD COLUMN ends_choices_of ${text}`,
+]
+
+/** When a delivery was first sent, for channels that ask the platform for it. */
+const firstAttempt = ({ integer }: Dialect): string[] => [`ALTER TABLE outbox ADD COLUMN attempted_at ${integer}`]
+
 /** In order. A released migration never changes; a later one corrects it. */
 export const migrations: readonly Migration[] = [
   { name: '001-first-tables', statements: firstTables },
@@ -331,6 +413,13 @@ export const migrations: readonly Migration[] = [
   { name: '007-event-request', statements: eventRequest },
   { name: '008-retry-provider', statements: retryProvider },
   { name: '009-steps', statements: steps, convert: convertProgress },
+  { name: '010-usage', statements: usage },
+  { name: '011-budgets', statements: budgets },
+  { name: '012-audit', statements: auditLog },
+  { name: '013-approvals', statements: approvals },
+  { name: '014-approval-callers', statements: approvalCallers },
+  { name: '015-delivery-choices', statements: deliveryChoices },
+  { name: '016-first-attempt', statements: firstAttempt },
 ]
 
 /** The version of the tables that this program works with. */

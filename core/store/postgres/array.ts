@@ -9,7 +9,7 @@ const headerBytes = 20
 const nullBytes = -1
 
 export function encodeArray(values: readonly Value[], type: keyof typeof types): Buffer {
-  const storable = type === 'text' ? values.map((value) => (value === null ? null : toStorable(String(value)))) : values
+  const storable = type === 'text' ? values.map((value) => toStorable(value === null ? null : String(value))) : values
   const sizes = storable.map((value) => (value === null ? nullBytes : type === 'text' ? byteLength(value) : 8))
   const buffer = Buffer.allocUnsafe(sizes.reduce((total, size) => total + 4 + Math.max(size, 0), headerBytes))
   // One dimension that starts at 1, and may contain NULL.
@@ -31,4 +31,5 @@ const writeInteger = (buffer: Buffer, value: number, offset: number): number =>
   buffer.writeUInt32BE(value >>> 0, buffer.writeInt32BE(Math.floor(value / 2 ** 32), offset))
 
 /** PostgreSQL cannot store NUL characters in texts. JSON contains them only escaped. */
-export const toStorable = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
+export const toStorable = <Other>(value: Other | string): Other | string =>
+  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value

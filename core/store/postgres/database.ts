@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
 import { settleAll } from '../transaction.ts'
-import { isConnectionSpent } from './failure.ts'
-import { createHosts, type Hosts } from './hosts.ts'
+import { isConnectionSpent, onlyReads } from './failure.ts'
+import { createHosts, type Hosts, type ServerState } from './hosts.ts'
 import { createTransaction, createTranslation, type PostgresTransaction, type Translate } from './transaction.ts'
 
 /** The kinds of transactions. Each kind has connections of its own, so that none waits behind another kind. */
@@ -181,20 +181,18 @@ interface PoolOptions {
 
 const preparedSql = `
   SELECT current_setting('idle_in_transaction_session_timeout') AS "idleLimit",
-    current_setting('transaction_read_only') = 'on' AS "isReadOnly"`
+    current_setting('transaction_read_only') = 'on' AS "isReadOnly", pg_is_in_recovery() AS "isStandby"`
 
-interface PreparedRow {
+interface PreparedRow extends ServerState {
   idleLimit: string
-  isReadOnly: boolean
 }
 
-/** With several hosts, a standby among them is passed over. */
-async function prepareConnection(client: ClientBase, { count }: Hosts): Promise<void> {
+async function prepareConnection(client: ClientBase, hosts: Hosts): Promise<void> {
   await client.query(settings)
   const [row] = (await client.query<PreparedRow>(preparedSql)).rows
   // Without the limit, a gateway that freezes would hold its locks for ever.
   if (row?.idleLimit !== `${idleInTransactionMs / 1000}s`) throw new GatewayError('store_unavailable', settingsLost)
-  if (count > 1 && row.isReadOnly) throw new Error('The server only reads.')
+  if (!hosts.accepts(row)) throw new Error(onlyReads)
 }
 
 const settingsLost =

@@ -52,6 +52,13 @@ export function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+export const onlyReads =
+  'it only reads, as a standby does; name the primary in the URL, or reset default_transaction_read_only'
+
+export const lendsConnections =
+  'it is behind a pooler that lends connections for one transaction, so that they keep no settings; name the server ' +
+  'itself, or a pooler in session mode'
+
 /** Node's codes for a certificate whose authority is not known here. */
 const unknownAuthority: ReadonlySet<unknown> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -82,7 +89,8 @@ export function explainRefusal(error: unknown): string {
     return `the file ${path} of sslrootcert, sslcert or sslkey cannot be read (${code}); correct the path in the URL`
   if (code === '53300')
     return 'it has no connection left; raise max_connections, or use fewer gateways: each of them needs five connections'
-  if (code === '25006')
-    return 'it only reads, as a standby does; name the primary in the URL, or reset default_transaction_read_only'
+  if (code === '25006') return onlyReads
+  // A prepared statement exists already, or does not exist: the connection was lent to others before.
+  if (code === '42P05' || code === '26000') return lendsConnections
   return describe(error)
 }

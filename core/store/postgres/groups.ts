@@ -1,5 +1,5 @@
 // Performs groups of calls on the PostgreSQL database: each group in one transaction.
-import { type AcceptCommand, accepted, claimAll, insertAll } from '../accept.ts'
+import { type AcceptCommand, accepted, claimAll, insertAll, toAcceptRows } from '../accept.ts'
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
 import { isWrite, type OperationName, perform, readResult, type StoreCall, write } from '../operations.ts'
 import { settleAll, type Transaction } from '../transaction.ts'
@@ -16,15 +16,19 @@ import type { PostgresTransaction } from './transaction.ts'
 const concurrentWrites: ReadonlySet<OperationName> = new Set([
   'accept',
   'recordRefusal',
+  'recordAudit',
   'probe',
   'renewRun',
+  'recordSteps',
   'acquireLease',
   'releaseLease',
 ])
 
 export const laneOf = (call: StoreCall): Lane => {
   if (!isWrite(call)) return 'reads'
-  return concurrentWrites.has(call[0]) ? 'accepts' : 'work'
+  // Approvals and their messages are further statements, which depend on the first one.
+  const asks = call[0] === 'recordSteps' && call[1][1].asked !== undefined
+  return concurrentWrites.has(call[0]) && !asks ? 'accepts' : 'work'
 }
 
 /** How often a transaction is repeated that conflicted with another one. */
@@ -124,7 +128,8 @@ const performTogether = (tx: Transaction, calls: readonly StoreCall[]): Promise<
 function rowsOf([name, args]: StoreCall): string[] {
   if (name === 'accept') return rowsOfAccept(args[0])
   if (name === 'acquireLease' || name === 'releaseLease') return [`lease ${args[0]}`]
-  if (name === 'renewRun' || name === 'releaseRun' || name === 'endRun') return [`run ${args[0].id}`]
+  if (name === 'renewRun' || name === 'recordSteps' || name === 'releaseRun') return [`run ${args[0].id}`]
+  if (name === 'suspendRun' || name === 'endRun') return [`run ${args[0].id}`]
   if (name === 'setState' || name === 'deleteState') return [`state ${args[0]} ${args[1]}`]
   if (name === 'removeSchedule' || name === 'moveSchedule') return [`schedule ${args[0]}`]
   return name === 'probe' ? ['probe'] : []
@@ -144,21 +149,25 @@ const rowLocksSql = `
     SELECT DISTINCT hashtextextended(name, ?) AS hash FROM json_array_elements_text(?::json) AS names (name)
     ORDER BY hash) AS hashes`
 
+const hasModelStep = ([name, args]: StoreCall): boolean =>
+  name === 'recordSteps' && args[1].steps.some(({ kind }) => kind === 'model')
+
 /**
- * Performs the calls and commits. The group may contain other writes of one statement each, which is sent at once. Rows
+ * Performs the calls and commits. The group may contain other writes that send all their statements at once. Rows
  * are numbered in the order of the calls.
  */
 async function performAccepts(tx: PostgresTransaction, calls: readonly StoreCall[]): Promise<unknown[]> {
-  const commands = calls.flatMap((call) => (call[0] === 'accept' ? call[1] : []))
+  const accepts = calls.filter((call) => call[0] === 'accept')
+  const commands = accepts.map(([, [command]]) => toAcceptRows(command))
   const refusals = await claimAll(tx, commands)
-  const results = new Map<AcceptCommand, unknown>(commands.map((command, index) => [command, refusals[index]]))
+  const results = new Map<StoreCall, unknown>(accepts.map((call, index) => [call, refusals[index] ?? accepted]))
   const inserts = insertAll(
     tx,
-    commands.filter((command) => results.get(command) === undefined),
+    commands.filter((_, index) => refusals[index] === undefined),
   )
-  const performed = calls.map((call) =>
-    call[0] === 'accept' ? (results.get(call[1][0]) ?? accepted) : perform(tx, call),
-  )
-  const [done] = await settleAll([settleAll(performed), settleAll(inserts), tx.commit()])
+  const performed = settleAll(calls.map((call) => results.get(call) ?? perform(tx, call)))
+  // Their usage is counted when the store has said that they are new.
+  if (calls.some(hasModelStep)) await settleAll([performed, settleAll(inserts)])
+  const [done] = await settleAll([performed, settleAll(inserts), tx.commit()])
   return done
 }

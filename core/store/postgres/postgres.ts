@@ -1,4 +1,5 @@
 // The distributed store: a PostgreSQL database that any number of gateways share.
+import { randomBytes } from 'node:crypto'
 import type { Client } from 'pg'
 import { GatewayError } from '../../errors.ts'
 import { createOutage } from '../../outage.ts'
@@ -14,17 +15,17 @@ import { createGroups, laneOf } from './groups.ts'
 import { assertUsable, findRiskySettings, migrateDatabase } from './migrate.ts'
 import { createMessageSeal } from './message-seal.ts'
 import { createMessages } from './messages.ts'
-import { explainRefusal } from './failure.ts'
+import { explainRefusal, lendsConnections } from './failure.ts'
 import { createStoreClock } from './store-clock.ts'
 import { createTransaction, createTranslation } from './transaction.ts'
 
-export interface PostgresOptions {
+interface PostgresOptions {
   url: string
   log: Log
   /** Called after each commit with the number of operations in it. */
-  onCommit?: (operations: number) => void
+  onCommit?: ((operations: number) => void) | undefined
   /** Called once if the store was replaced by another one, for example by a restore. Nothing is written any more. */
-  onReplaced?: (error: GatewayError) => void
+  onReplaced?: ((error: GatewayError) => void) | undefined
 }
 
 /** Round trips cost more than statements, so groups are larger than those of an embedded store. */
@@ -149,22 +150,26 @@ const pidSql = 'SELECT pg_backend_pid() AS pid'
 
 /**
  * A pooler in transaction mode gives each transaction a free connection to the server: the one that another client has
- * just used, or each of its connections in turn.
+ * just used, or each of its connections in turn. If others keep it busy, it may give the same one several times.
  */
 async function assertOwnConnections(database: Database, client: Client): Promise<void> {
   const readPid = async () => (await client.query<{ pid: number }>(pidSql)).rows[0]?.pid
   const own = await readPid()
+  // A server names its own process when a client connects; a pooler names none.
+  const { processID } = client as Client & { processID: number | null }
+  const reads = processID === own ? 1 : pooledReads
+  const keepsOwn = async (): Promise<boolean> => {
+    for (let read = 0; read < reads; read++) if ((await readPid()) !== own) return false
+    return true
+  }
   const usesOwn = await database.transact('reads', {
     begin: 'BEGIN',
-    work: async (tx) => (await tx.all<{ pid: number }>(pidSql))[0]?.pid !== own && (await readPid()) === own,
+    work: async (tx) => (await tx.all<{ pid: number }>(pidSql))[0]?.pid !== own && (await keepsOwn()),
   })
-  if (usesOwn && (await readPid()) === own && (await readPid()) === own) return
-  throw new GatewayError(
-    'store_unavailable',
-    'storage.url leads to a pooler that lends connections for one transaction, so that they keep no settings; ' +
-      'name the server itself, or a pooler in session mode.',
-  )
+  if (!usesOwn || !(await keepsOwn())) throw new Error(lendsConnections)
 }
+
+const pooledReads = 20
 
 async function migrateOn(database: Database): Promise<{ storeId: number; secret: string }> {
   const client = await database.connect()
@@ -175,7 +180,7 @@ async function migrateOn(database: Database): Promise<{ storeId: number; secret:
       { client, tx: createTransaction(client, createTranslation()) },
       async (tx, id) => {
         await assertUsable(tx, id)
-        secret = await readSecret(tx)
+        secret = await readSecret(tx, randomBytes(32).toString('base64'))
       },
     )
     return { storeId, secret }

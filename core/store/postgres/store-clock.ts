@@ -113,5 +113,6 @@ const shifts: Partial<Record<OperationName, (args: never, ms: number) => readonl
   purge: shiftStep,
   purgeBodies: shiftStep,
   purgeStepContents: shiftStep,
+  purgeAudit: shiftStep,
   acquireLease: ([name, owner, at, until]: [string, string, number, number], ms) => [name, owner, at + ms, until + ms],
 }

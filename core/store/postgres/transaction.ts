@@ -3,11 +3,11 @@ import { hash } from 'node:crypto'
 import type { ClientBase, QueryResult } from 'pg'
 import {
   type Insertion,
-  lastOfEach,
-  listColumns,
+  oneOfEach,
   type Reader,
   type Row,
   settleAll,
+  toStatement,
   type Transaction,
   type Value,
 } from '../transaction.ts'
@@ -50,7 +50,7 @@ export function createTransaction(
   let committed: Promise<unknown> | undefined
 
   async function send(statement: string | Insertion, values: Parameter[]): Promise<QueryResult> {
-    const storable = values.map((value) => (typeof value === 'string' ? toStorable(value) : value))
+    const storable = values.map(toStorable)
     try {
       return await client.query({ ...translate(statement), values: storable })
     } catch (error) {
@@ -81,8 +81,9 @@ export function createTransaction(
   }
 
   async function sendCommit<Result>(read: (tx: Reader) => Promise<Result>): Promise<Result> {
-    const inserted = Array.from(last, ([insertion, rows]) =>
-      insertRows(insertion, inOrder(lastOfEach(rows, insertion))),
+    const byTable = [...last].toSorted(([a], [b]) => (a.table < b.table ? 1 : -1))
+    const inserted = byTable.map(([insertion, rows]) =>
+      insertRows(insertion, inOrder(oneOfEach(rows, insertion), insertion)),
     )
     const answer = client.query('COMMIT')
     const result = read({
@@ -98,7 +99,9 @@ export function createTransaction(
     all: async <Found>(sql: string, ...values: Value[]) => (await query(sql, values)).rows as Found[],
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     insert: async <Returned>(insertion: Insertion, rows: readonly Row[], ...values: Value[]) => {
+      if (rows.length === 0) return []
       if (!insertion.atEnd) return (await insertRows(insertion, rows, values)).rows as Returned[]
+      if (committed) throw new TypeError('Rows were given after COMMIT.')
       last.set(insertion, [...(last.get(insertion) ?? []), ...rows])
       return []
     },
@@ -114,8 +117,11 @@ export function createTransaction(
   }
 }
 
-/** By their first column, which is a key. */
-const inOrder = (rows: readonly Row[]): Row[] => rows.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+/** By their key. */
+function inOrder(rows: readonly Row[], { keyColumns }: Insertion): Row[] {
+  const keyOf = (row: Row): string => JSON.stringify(row.slice(0, keyColumns))
+  return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+}
 
 /** A column of several rows is an array in binary format. */
 type Parameter = Value | Buffer
@@ -124,12 +130,11 @@ const arrayTypes = { text: 'text[]', integer: 'bigint[]' } as const
 
 /** One array for each column, so that one statement inserts any number of rows. */
 function toInsertSql(insertion: Insertion): string {
-  const { table, columns, onConflict = '', returning } = insertion
-  const { names, constants } = listColumns(insertion)
-  const end = returning === undefined ? '' : `RETURNING ${returning}`
+  const { columns, constants = {}, condition } = insertion
   const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`)
-  const selected = ['*', ...constants].join(', ')
-  return `INSERT INTO ${table} (${names}) SELECT ${selected} FROM unnest(${arrays.join(', ')}) ${onConflict} ${end}`
+  const selected = ['*', ...Object.values(constants)].join(', ')
+  const where = condition === undefined ? '' : `WHERE ${condition}`
+  return toStatement(insertion, `SELECT ${selected} FROM unnest(${arrays.join(', ')}) ${where}`)
 }
 
 const noSpace = { bytes: 0, free: 0 }

@@ -12,7 +12,15 @@ import {
   readVersion,
 } from '../migrations/schema.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
-import { type Insertion, listColumns, type Space, type Transaction, type Value } from '../transaction.ts'
+import {
+  type Insertion,
+  oneOfEach,
+  type Row,
+  type Space,
+  toStatement,
+  type Transaction,
+  type Value,
+} from '../transaction.ts'
 
 export interface SqliteConnection {
   tx: Transaction
@@ -57,7 +65,8 @@ export async function connect(
       await checkpoints.close()
       db.close()
     }
-    const connection = { tx: createTransaction(db, checkpoints), transact: transactOn(db), checkpoints, close }
+    const tx = createTransaction(db, checkpoints)
+    const connection = { tx, transact: transactOn(db, tx), checkpoints, close }
     if (!forCopy) await assertFinished(connection.tx, hasTable)
     await migrateTables(connection, path, steps)
     return connection
@@ -92,32 +101,44 @@ function createPrivateFile(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
 }
 
+interface SqliteTransaction extends Transaction {
+  /** Inserts the sums of the transaction. */
+  flush(): void
+  /** Forgets them, because the transaction is rolled back. */
+  discard(): void
+}
+
 export function createTransaction(
   db: DatabaseSync,
   checkpoints: Pick<Checkpoints, 'request'> = noCheckpoints,
-): Transaction {
+): SqliteTransaction {
   /** Preparing a statement takes longer than running it. */
-  const prepared = new Map<string, StatementSync>()
-  const prepare = (sql: string) => {
-    const known = prepared.get(sql)
+  const prepared = new Map<string | Insertion, StatementSync>()
+  const prepare = (statement: string | Insertion): StatementSync => {
+    const known = prepared.get(statement)
     if (known) return known
-    const statement = db.prepare(sql)
-    prepared.set(sql, statement)
-    return statement
+    const made = db.prepare(typeof statement === 'string' ? statement : toInsertSql(statement))
+    prepared.set(statement, made)
+    return made
   }
-  const inserts = new Map<Insertion, StatementSync>()
-  const prepareInsert = (insertion: Insertion): StatementSync => {
-    const known = inserts.get(insertion)
-    if (known) return known
-    const statement = db.prepare(toInsertSql(insertion))
-    inserts.set(insertion, statement)
-    return statement
-  }
+  /** Many calls of a group count in the same rows. */
+  const sums = new Map<Insertion, Row[]>()
   return {
-    all: <Row>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Row[],
+    all: <Found>(sql: string, ...values: Value[]) => prepare(sql).all(...values) as Found[],
     run: (sql, ...values) => Number(prepare(sql).run(...values).changes),
-    insert: <Returned>(insertion: Insertion, rows: readonly (readonly Value[])[], ...values: Value[]) => {
-      const statement = prepareInsert(insertion)
+    flush: () => {
+      for (const [insertion, rows] of sums) for (const row of oneOfEach(rows, insertion)) prepare(insertion).run(...row)
+      sums.clear()
+    },
+    discard: () => sums.clear(),
+    insert: <Returned>(insertion: Insertion, rows: readonly Row[], ...values: Value[]) => {
+      if (insertion.atEnd === 'sum') {
+        const known = sums.get(insertion)
+        if (known) known.push(...rows)
+        else sums.set(insertion, [...rows])
+        return []
+      }
+      const statement = prepare(insertion)
       if (insertion.returning !== undefined)
         return rows.flatMap((row) => statement.all(...row, ...values) as Returned[])
       for (const row of rows) statement.run(...row, ...values)
@@ -132,25 +153,25 @@ export function createTransaction(
 }
 
 export function toInsertSql(insertion: Insertion): string {
-  const { table, columns, onConflict = '', returning } = insertion
-  const { names, constants } = listColumns(insertion)
-  const values = [...Object.keys(columns).map(() => '?'), ...constants].join(', ')
-  const end = returning === undefined ? '' : `RETURNING ${returning}`
-  return `INSERT INTO ${table} (${names}) VALUES (${values}) ${onConflict} ${end}`
+  const { columns, constants = {}, condition } = insertion
+  const values = [...Object.keys(columns).map(() => '?'), ...Object.values(constants)].join(', ')
+  return toStatement(insertion, condition === undefined ? `VALUES (${values})` : `SELECT ${values} WHERE ${condition}`)
 }
 
 const spaceSql = `
   SELECT page_count * page_size AS bytes, freelist_count * page_size AS free
   FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 
-function transactOn(db: DatabaseSync): SqliteConnection['transact'] {
+function transactOn(db: DatabaseSync, tx: SqliteTransaction): SqliteConnection['transact'] {
   return async (work) => {
     db.exec('BEGIN IMMEDIATE')
     try {
       const result = await work()
+      tx.flush()
       db.exec('COMMIT')
       return result
     } catch (error) {
+      tx.discard()
       if (db.isTransaction) db.exec('ROLLBACK')
       throw error
     }

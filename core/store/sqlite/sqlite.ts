@@ -11,18 +11,19 @@ import { createStoreCalls, type OpeningStore } from '../store.ts'
 import { acquireLock } from './lock.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { StoreCall } from '../operations.ts'
+import { toAcceptRows } from '../accept.ts'
 
 interface SqliteOptions {
   path: string
   log: Log
   /** Called after each commit with the number of operations in it. */
-  onCommit?: (operations: number) => void
+  onCommit?: ((operations: number) => void) | undefined
 }
 
 /** Opens or creates the file. Throws when another process owns it; `opened` rejects when it cannot be used. */
-export function createSqliteStore({ path, log, onCommit }: SqliteOptions): OpeningStore {
-  const lock = acquireLock(path)
-  const thread = createStoreThread({ path, log, onCommit })
+export function createSqliteStore(options: SqliteOptions): OpeningStore {
+  const lock = acquireLock(options.path)
+  const thread = createStoreThread(options)
   const commits: Commits = createFeed()
   const groupCommit = createGroupCommit(thread.commit, { commits })
   async function close(): Promise<void> {
@@ -58,20 +59,13 @@ interface StoreThread {
   close(): Promise<void>
 }
 
-interface StoreThreadOptions {
-  path: string
-  log: Log
-  /** Called after each commit with the number of operations in it. */
-  onCommit?: ((operations: number) => void) | undefined
-}
-
 interface Group {
   calls: readonly StoreCall[]
   resolve: (outcome: GroupOutcome) => void
 }
 
 /** Sends groups of calls to the store's thread, and starts another thread when it dies. */
-function createStoreThread({ path, log, onCommit }: StoreThreadOptions): StoreThread {
+function createStoreThread({ path, log, onCommit }: SqliteOptions): StoreThread {
   let worker: Worker | undefined
   const sent: Group[] = []
   const logFailures = createFailureLog(log)
@@ -107,7 +101,7 @@ function createStoreThread({ path, log, onCommit }: StoreThreadOptions): StoreTh
   return {
     async commit(calls) {
       worker ??= startWorker()
-      worker.postMessage(calls)
+      worker.postMessage(calls.map(withRows))
       return new Promise((resolve) => sent.push({ calls, resolve }))
     },
     async close() {
@@ -118,5 +112,15 @@ function createStoreThread({ path, log, onCommit }: StoreThreadOptions): StoreTh
       closing.postMessage(null)
       await once(closing, 'exit')
     },
+  }
+}
+
+/** A command whose rows cannot be made is sent as it is, so that it fails alone. */
+function withRows(call: StoreCall): StoreCall {
+  if (call[0] !== 'accept') return call
+  try {
+    return ['acceptRows', [toAcceptRows(...call[1])]]
+  } catch {
+    return call
   }
 }

@@ -3,7 +3,6 @@ import type { WakeMode } from '../../action.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import type { RunRef } from './run.ts'
 
-/** The operations of the store in this file. */
 export const eventWrites = { claimEvents }
 export const eventReads = {
   listRenderedEvents,
@@ -91,7 +90,7 @@ export function toEventRows(
 }
 
 export async function insertEvents(tx: Transaction, events: readonly NewEvent[], at: Timestamp): Promise<void> {
-  if (events.length > 0) await tx.insert(eventInsertion, toEventRows(events, { at }))
+  await tx.insert(eventInsertion, toEventRows(events, { at }))
 }
 
 interface EventRow extends Omit<StoredEvent, 'text' | 'trusted'> {

@@ -2,7 +2,6 @@
 import type { ToolEffect } from '../../plugin/plugin.ts'
 import type { Transaction } from '../transaction.ts'
 
-/** The operations of the store in this file. */
 export const exposureWrites = { useEffects }
 export const exposureReads = { getExposure }
 

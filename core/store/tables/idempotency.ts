@@ -3,7 +3,6 @@
 import type { RunStatus } from '../run-spec.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 
-/** The operations of the store in this file. */
 export const idempotencyWrites = { purgeExpiredKeys }
 export const idempotencyReads = { hasKey }
 

@@ -1,7 +1,6 @@
 // Leases: only one owner may hold a lease, and its fencing token grows whenever the owner changes.
 import type { Timestamp, Transaction } from '../transaction.ts'
 
-/** The operations of the store in this file. */
 export const leaseWrites = { acquireLease, releaseLease, expireLeases }
 
 /**
@@ -50,4 +49,6 @@ export async function expireLeases(tx: Transaction): Promise<void> {
   await tx.run(`UPDATE run SET lease_until = 0 WHERE status = 'running'`)
   await tx.run(`UPDATE outbox SET lease_until = 0 WHERE status = 'sending'`)
   await tx.run('UPDATE lease SET until = 0 WHERE until > 0')
+  // The callers of these calls were connected to that process.
+  await tx.run(`UPDATE approval SET awaited_until = 0 WHERE status = 'waiting' AND awaited_until IS NOT NULL`)
 }

@@ -1,12 +1,12 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
-import type { Json } from '../../plugin/plugin.ts'
+import type { Json, MessageChoice } from '../../plugin/plugin.ts'
 import type { Insertion, Reader, ReadLater, Row, Timestamp, Transaction } from '../transaction.ts'
+import { type AuditedChange, recordChange } from './audit.ts'
 import { insertEvents, type NewEvent } from './event.ts'
 import { nextToken } from './lease.ts'
 import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'
 import { recoveryLeaseMs } from './run-queue.ts'
 
-/** The operations of the store in this file. */
 export const outboxWrites = {
   claimDeliveries,
   advanceDelivery,
@@ -51,13 +51,19 @@ export interface NewDelivery {
   text: string
   /** A file that is sent with the text. */
   file?: DeliveryFile | null
+  /** What its reader can pick, if the channel can show it. */
+  choices?: readonly MessageChoice[] | null
+  /** The id of the delivery whose choices are removed when this one is sent. */
+  endsChoicesOf?: string | null
   status: 'pending' | 'failed' | 'skipped'
   reason: string | null
 }
 
-export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file'> {
+export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file' | 'choices' | 'endsChoicesOf'> {
   seq: number
   file: DeliveryFile | null
+  choices: readonly MessageChoice[] | null
+  endsChoicesOf: string | null
   status: DeliveryStatus
   attempt: number
   fencingToken: number
@@ -65,6 +71,8 @@ export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file'> {
   chunksSent: number
   /** True: it is unknown whether the platform received the next chunk, because the answer or the sender was lost. */
   uncertain: boolean
+  /** When the chunk was first sent of which it is not known whether it arrived. It may be too early, but not too late. */
+  attemptedAt: Timestamp | null
   platformId: string | null
   nextAt: Timestamp
   createdAt: Timestamp
@@ -99,6 +107,8 @@ export const deliveryInsertion: Insertion = {
     route: 'text',
     text: 'text',
     file: 'text',
+    choices: 'text',
+    ends_choices_of: 'text',
     status: 'text',
     reason: 'text',
     created_at: 'integer',
@@ -111,7 +121,9 @@ export function toDeliveryRow(delivery: NewDelivery, at: Timestamp): Row {
   const { id, runId, channel, accountId, to, threadId, text, status, reason } = delivery
   const route = JSON.stringify(delivery.route)
   const file = delivery.file ? JSON.stringify(delivery.file) : null
-  return [id, runId, channel, accountId, to, threadId, route, text, file, status, reason, at]
+  const choices = delivery.choices ? JSON.stringify(delivery.choices) : null
+  const ends = delivery.endsChoicesOf ?? null
+  return [id, runId, channel, accountId, to, threadId, route, text, file, choices, ends, status, reason, at]
 }
 
 export async function insertDeliveries(
@@ -120,23 +132,27 @@ export async function insertDeliveries(
   at: Timestamp,
 ): Promise<void> {
   const rows = deliveries.map((delivery) => toDeliveryRow(delivery, at))
-  if (rows.length > 0) await tx.insert(deliveryInsertion, rows)
+  await tx.insert(deliveryInsertion, rows)
 }
 
 export interface DeliveryFilter {
   status?: DeliveryStatus | undefined
   channel?: string | undefined
+  /** Only deliveries of runs of these agents. */
+  agents?: readonly string[] | undefined
 }
 
-interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'file' | 'uncertain'> {
+interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'file' | 'choices' | 'uncertain'> {
   route: string
   file: string | null
+  choices: string | null
   uncertain: number
 }
 
 const columns = `
   seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId",
-  route, text, file, status, reason, attempt, fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain,
+  route, text, file, choices, ends_choices_of AS "endsChoicesOf", status, reason, attempt,
+  fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain, attempted_at AS "attemptedAt",
   platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
 
 const toDelivery = (row: DeliveryRow): StoredDelivery => ({
@@ -144,6 +160,7 @@ const toDelivery = (row: DeliveryRow): StoredDelivery => ({
   nextAt: row.nextAt === 0 ? row.createdAt : row.nextAt,
   route: JSON.parse(row.route) as Json,
   file: row.file === null ? null : (JSON.parse(row.file) as DeliveryFile),
+  choices: row.choices === null ? null : (JSON.parse(row.choices) as MessageChoice[]),
   uncertain: row.uncertain === 1,
 })
 
@@ -183,7 +200,7 @@ const claimSql = (except: readonly AccountRef[]) => `
       AND NOT EXISTS ${sendingInLane}${isNot(except)}
     ORDER BY waiting.next_at, waiting.seq LIMIT ?)
   UPDATE outbox SET status = 'sending', attempt = attempt + 1, fencing_token = ${nextToken},
-    owner = ?, lease_until = ?
+    owner = ?, lease_until = ?, attempted_at = coalesce(attempted_at, ?)
   WHERE seq IN (
     SELECT seq FROM (SELECT seq, size, sum(size) OVER (ORDER BY next_at, seq) AS total FROM head) AS limited
     WHERE total - size < ${maxClaimedBytes})
@@ -206,7 +223,7 @@ export async function claimDeliveries(
   tx: Transaction,
   { owner, max, except = [], at, leaseMs }: DeliveryClaim,
 ): Promise<StoredDelivery[]> {
-  const values = [at, ...valuesOf(except), max, at, at, owner, at + leaseMs]
+  const values = [at, ...valuesOf(except), max, at, at, owner, at + leaseMs, at]
   return toSortedDeliveries(await tx.all<DeliveryRow>(claimSql(except), ...values))
 }
 
@@ -227,7 +244,8 @@ const endSql = `
   UPDATE outbox SET status = ?, reason = ?, platform_id = ?, ended_at = ?, owner = NULL, lease_until = NULL
   WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 const retryLaterSql = `
-  UPDATE outbox SET status = 'pending', reason = ?, next_at = ?, uncertain = ?, owner = NULL, lease_until = NULL
+  UPDATE outbox SET status = 'pending', reason = ?, next_at = ?, uncertain = ?, owner = NULL, lease_until = NULL,
+    attempted_at = CASE WHEN ? = 1 THEN attempted_at END
   WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
 /** Ends an attempt, and stores the event of `end`. @returns false when the fencing token is stale */
@@ -238,8 +256,11 @@ export async function endDelivery(
   end: DeliveryEnd,
   at: Timestamp,
 ): Promise<boolean> {
-  if (end.status === 'retry')
-    return (await tx.run(retryLaterSql, end.reason, end.nextAt, Number(end.uncertain), id, fencingToken)) === 1
+  if (end.status === 'retry') {
+    const { nextAt, uncertain } = end
+    const values = [end.reason, nextAt, Number(uncertain), Number(uncertain), id, fencingToken]
+    return (await tx.run(retryLaterSql, ...values)) === 1
+  }
   const reason = end.status === 'sent' ? null : end.reason
   const platformId = end.status === 'sent' ? end.platformId : null
   if ((await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 0) return false
@@ -303,27 +324,34 @@ export async function recoverExpiredDeliveries(
 
 type RecoveredRow = Pick<DeliveryRow, 'seq' | 'fencingToken'>
 
-const ofRunSql = `SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY seq`
-
-export async function listRunDeliveries(tx: Transaction, runId: string): Promise<StoredDelivery[]> {
-  return (await tx.all<DeliveryRow>(ofRunSql, runId)).map(toDelivery)
+/** The deliveries of runs, those of a run together and in their order. */
+export async function listRunDeliveries(tx: Transaction, runIds: readonly string[]): Promise<StoredDelivery[]> {
+  if (runIds.length === 0) return []
+  const placeholders = runIds.map(() => '?').join(', ')
+  const sql = `SELECT ${columns} FROM outbox WHERE run_id IN (${placeholders}) ORDER BY run_id, seq`
+  return (await tx.all<DeliveryRow>(sql, ...runIds)).map(toDelivery)
 }
+
+/** The agent of the run that a delivery belongs to. */
+const agentSql = '(SELECT agent_id FROM run WHERE run.id = outbox.run_id) AS "agentId"'
 
 export async function listDeliveries(
   tx: Transaction,
   filter: DeliveryFilter,
   page: PageRequest,
 ): Promise<Page<StoredDelivery>> {
-  const { status, channel } = filter
+  const { status, channel, agents } = filter
+  const matchesRow = (row: DeliveryRow & { agentId?: string | null }): boolean =>
+    (status === undefined || row.status === status) && (!agents || agents.includes(row.agentId ?? ''))
   const listing = {
     table: 'outbox',
     keys: 'seq, channel',
     where: toCondition(filter),
     matchesKey:
       channel === undefined ? undefined : (key: Pick<DeliveryRow, 'seq' | 'channel'>) => key.channel === channel,
-    columns,
+    columns: agents ? `${columns}, ${agentSql}` : columns,
     // The status follows the text in its row, so reading it reads the text, too.
-    matchesRow: status === undefined ? undefined : (row: DeliveryRow) => row.status === status,
+    matchesRow: status === undefined && !agents ? undefined : matchesRow,
     sizeOf: ({ text, route }: DeliveryRow) => text.length + route.length,
   }
   return mapPage(await listPage(tx, listing, page), toDelivery)
@@ -342,7 +370,8 @@ export async function getDelivery(tx: Transaction, id: string): Promise<StoredDe
 
 /** Clears `uncertain`: the operator wants the delivery sent, whatever happened to the attempt that was lost. */
 const retrySql = `
-  UPDATE outbox SET status = 'pending', reason = NULL, next_at = ?, attempt = 0, uncertain = 0, ended_at = NULL
+  UPDATE outbox SET status = 'pending', reason = NULL, next_at = ?, attempt = 0, uncertain = 0, attempted_at = NULL,
+    ended_at = NULL
   WHERE id = ? AND status IN ('failed', 'unknown')`
 
 /**
@@ -350,8 +379,15 @@ const retrySql = `
  * has confirmed are not sent again.
  * @returns false when the delivery has another status
  */
-export async function retryDelivery(tx: Transaction, id: string, at: Timestamp): Promise<boolean> {
-  return (await tx.run(retrySql, at, id)) === 1
+export async function retryDelivery(
+  tx: Transaction,
+  id: string,
+  at: Timestamp,
+  audit?: AuditedChange,
+): Promise<boolean> {
+  if ((await tx.run(retrySql, at, id)) === 0) return false
+  await recordChange(tx, audit, at)
+  return true
 }
 
 /** Considers only heads of lanes: a delivery that waits behind another one is not due, whatever its own time. */

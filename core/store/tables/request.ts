@@ -4,7 +4,6 @@ import type { RunStatus } from '../run-spec.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { type Condition, type Listing, listPage, mapPage, type Page, type PageRequest } from './page.ts'
 
-/** The operations of the store in this file. */
 export const requestWrites = { recordRefusal }
 export const requestReads = { listRequests, getRequest }
 
@@ -20,6 +19,8 @@ export interface NewRequest {
   body: string | null
   /** The id of the request that an operator replayed. */
   replayOf?: string | undefined
+  /** The agents for which it starts something. */
+  agents?: readonly string[] | undefined
   /** Absent: the sender presented the hook token, or an operator replayed the request. */
   authentication?: Authentication | undefined
 }
@@ -41,6 +42,10 @@ export interface NewRefusal extends NewRequest {
   reason?: SkipReason | undefined
   /** With the reason `skip`. */
   skippedBy?: SkippedBy | undefined
+  /** The sender was not authenticated. */
+  isUnauthenticated?: true | undefined
+  /** The record stands for so many requests. Absent: for one. */
+  count?: number | undefined
 }
 
 /** It was a verification request of the sender, or met the conditions in the key `skip` of its mapping. */
@@ -60,7 +65,11 @@ export interface RequestResult {
   error?: { type: string; message: string }
   reason?: SkipReason
   skippedBy?: SkippedBy
+  isUnauthenticated?: true
+  count?: number
   replayOf?: string
+  /** The agents for which it started something. */
+  agents?: readonly string[]
   authentication?: Authentication
 }
 
@@ -123,13 +132,14 @@ export const toAcceptedRow = (request: NewRequest, work: AcceptedWork): Row =>
 
 /** The result of an accepted request names what it started. */
 export function describeAccepted(
-  { replayOf, authentication }: NewRequest,
+  { replayOf, agents, authentication }: NewRequest,
   { runs, events }: Omit<AcceptedWork, 'at'>,
 ): RequestResult {
   return {
     ...(runs?.length && { runIds: runs.map(({ id }) => id) }),
     ...(events?.length && { eventIds: events.map(({ id }) => id) }),
     ...(replayOf !== undefined && { replayOf }),
+    ...(agents?.length && { agents }),
     ...(authentication && { authentication }),
   }
 }
@@ -141,10 +151,20 @@ export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Ti
   await tx.insert(requestInsertion, [row])
 }
 
-export const describeRefused = ({ error, reason, skippedBy, replayOf, authentication }: NewRefusal): RequestResult => ({
+export const describeRefused = ({
+  error,
+  reason,
+  skippedBy,
+  isUnauthenticated,
+  count,
+  replayOf,
+  authentication,
+}: NewRefusal): RequestResult => ({
   ...(error && { error }),
   ...(reason !== undefined && { reason }),
   ...(skippedBy && { skippedBy }),
+  ...(isUnauthenticated && { isUnauthenticated }),
+  ...(count !== undefined && { count }),
   ...(replayOf !== undefined && { replayOf }),
   ...(authentication && { authentication }),
 })
@@ -157,6 +177,8 @@ export interface RequestFilter {
   since?: Timestamp | undefined
   /** Text that the body contains. Case is ignored. */
   text?: string | undefined
+  /** Only requests that started something for one of these agents. */
+  agents?: readonly string[] | undefined
 }
 
 interface SummaryRow extends Omit<RequestSummary, 'result'> {
@@ -213,16 +235,19 @@ async function findRunIds(
 }
 
 async function listSummaries(tx: Transaction, filter: RequestFilter, page: PageRequest): Promise<Page<RequestSummary>> {
-  const { hook, status, since = 0 } = filter
+  const { since = 0, ...others } = filter
+  const { hook, status } = others
   const matchesKey = (key: SummaryKey) =>
     key.at >= since && (!hook || key.hook === hook) && (!status || key.status === status)
-  const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined)
+  const isFiltered = Object.values(others).some((wanted) => wanted !== undefined)
   const listing = {
     table: 'request',
     keys: 'seq, at, hook, status',
     where: toCondition(filter),
-    matchesKey: isFiltered ? matchesKey : undefined,
+    matchesKey: isFiltered || since > 0 ? matchesKey : undefined,
     isPastEnd: ({ at }: SummaryKey) => at < since,
+    // Requests are in the order of their times, so that a time alone leaves no row of the window out but the oldest.
+    ...(!isFiltered && { windowRows: page.limit + 1 }),
     ...searchBodies(filter),
   }
   return mapPage(await listPage<SummaryKey, SearchedRow>(tx, listing, page), toSummary)
@@ -230,20 +255,30 @@ async function listSummaries(tx: Transaction, filter: RequestFilter, page: PageR
 
 function searchBodies({
   text,
+  agents,
 }: RequestFilter): Pick<
   Listing<SummaryKey, SearchedRow>,
   'columns' | 'values' | 'matchesRow' | 'sizeOf' | 'windowRows'
 > {
   const sizeOf = ({ result, searched }: SearchedRow) => result.length + searched
-  if (text === undefined) return { columns: `${columns}, 1 AS found, 0 AS searched`, sizeOf }
+  const isOfAgents = ({ result }: SearchedRow): boolean =>
+    !agents || ((JSON.parse(result) as RequestResult).agents ?? []).some((id) => agents.includes(id))
+  const matchesRow = (row: SearchedRow): boolean => row.found === 1 && isOfAgents(row)
+  const windowRows = maxSearchedBodies
+  if (text === undefined)
+    return {
+      columns: `${columns}, 1 AS found, 0 AS searched`,
+      sizeOf,
+      ...(agents && { matchesRow, windowRows }),
+    }
   const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, String.raw`\$&`)}%`
   return {
     columns: `${columns}, CASE WHEN lower(body) LIKE ? ESCAPE '\\' THEN 1 ELSE 0 END AS found,
       coalesce(octet_length(body), 0) AS searched`,
     values: [pattern],
-    matchesRow: (row) => row.found === 1,
+    matchesRow,
     sizeOf,
-    windowRows: maxSearchedBodies,
+    windowRows,
   }
 }
 

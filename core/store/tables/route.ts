@@ -2,7 +2,6 @@
 import type { Json } from '../../plugin/plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 
-/** The operations of the store in this file. */
 export const routeReads = { getLastRoute }
 
 export interface NewRoute {

@@ -1,21 +1,24 @@
 // Ends a run: stores its result, transcript, events and deliveries in one transaction that its fencing token guards.
 import type { RunResult, RunStatus } from '../run-spec.ts'
 import type { Timestamp, Transaction } from '../transaction.ts'
+import type { UsageCount } from './budget.ts'
+import { type ApprovalNotice, cancelApprovals } from './approval.ts'
+import { type AuditedChange, recordChange } from './audit.ts'
 import { finishClaimedEvents, insertEvents, type NewEvent, releaseClaimedEvents } from './event.ts'
 import { exposeScope } from './exposure.ts'
 import { releaseKey, type RunKey } from './idempotency.ts'
 import { insertDeliveries, type NewDelivery } from './outbox.ts'
 import type { RunRef } from './run.ts'
 import { appendTranscript, type NewTranscriptEntry, touchSession } from './session.ts'
-import { closeSteps, insertSteps, type Step } from './step.ts'
+import { closeSteps, countSteps, insertSteps, listCalls, type Step } from './step.ts'
+import { type CountedRun, countUsage } from './usage.ts'
 
-/** The operations of the store in this file. */
 export const runEndWrites = { endRun, cancelQueuedRun }
 
 /** Everything that the end of a run changes, in one transaction that the fencing token guards. */
 export interface RunEnd {
   at: Timestamp
-  status: Exclude<RunStatus, 'queued' | 'running'>
+  status: Exclude<RunStatus, 'queued' | 'running' | 'waiting'>
   result: RunResult
   transcript: readonly NewTranscriptEntry[]
   events: readonly NewEvent[]
@@ -24,10 +27,16 @@ export interface RunEnd {
   eventsRendered: boolean
   /** The steps that are not stored yet: the last call of the model. */
   steps?: readonly Step[] | undefined
+  /** Where their usage is counted. */
+  counted?: UsageCount | undefined
   /** True: the transcript adds external content to the session, which is marked permanently. */
   exposes?: boolean | undefined
   /** An alert that tells a person that the run failed. */
   alert?: FailureAlert | undefined
+  /** The approvals for which its calls still wait. */
+  notices?: readonly ApprovalNotice[] | undefined
+  /** Who cancelled the run, for the audit log. */
+  audit?: AuditedChange | undefined
 }
 
 /** Stored only if no alert with the same cause was stored within `quietMs`. */
@@ -38,7 +47,7 @@ export interface FailureAlert {
 }
 
 const endedColumns = `
-  session_key AS "sessionKey", agent_id AS "agentId", key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
+  session_key AS "sessionKey", agent_id AS "agentId", spec, key_scope AS "keyScope", idempotency_key AS "idempotencyKey"`
 
 const endSql = `
   UPDATE run SET status = ?, result = ?, ended_at = ?, owner = NULL, lease_until = NULL, steps = steps + ?
@@ -47,10 +56,7 @@ const endSql = `
 /** Finds an end that was stored before, but whose answer the caller did not receive. */
 const isEndedSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND ended_at = ?`
 
-interface EndedRow extends RunKey {
-  sessionKey: string
-  agentId: string
-}
+type EndedRow = RunKey & CountedRun
 
 /**
  * Ends a run. A repeated call with the same end returns true, too.
@@ -68,10 +74,10 @@ export async function endRun(tx: Transaction, { id, fencingToken }: RunRef, end:
 
 const cancelSql = `
   UPDATE run SET status = 'cancelled', result = ?, ended_at = ?, not_before = NULL
-  WHERE id = ? AND status = 'queued'
+  WHERE id = ? AND status IN ('queued', 'waiting')
   RETURNING ${endedColumns}`
 
-/** Cancels a run that has not started. @returns false when it has started or does not exist */
+/** Cancels a run that is not running. @returns false when it runs, has ended or does not exist */
 export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd): Promise<boolean> {
   const [run] = await tx.all<EndedRow>(cancelSql, JSON.stringify(end.result), end.at, id)
   if (run) await storeEffects(tx, { id, ...run }, end)
@@ -84,12 +90,16 @@ async function storeEffects(tx: Transaction, run: EndedRow & { id: string }, end
   if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
   await (eventsRendered ? finishClaimedEvents(tx, id, at) : releaseClaimedEvents(tx, id))
   await closeSteps(tx, id, at)
+  await cancelApprovals(tx, id, { at, notices: end.notices ?? [] })
   await insertSteps(tx, id, steps)
+  await countUsage(tx, run, listCalls(steps))
+  if (end.counted) await countSteps(tx, end.counted, steps)
   // Before the transcript grows: an earlier conversation in the session counts as private.
   if (end.exposes) await exposeScope(tx, sessionKey)
   await appendTranscript(tx, { sessionKey, runId: id, at }, transcript)
   await insertEvents(tx, events, at)
   await insertDeliveries(tx, deliveries, at)
+  await recordChange(tx, end.audit, at)
   if (end.alert && (await claimAlert(tx, end.alert, at))) await insertDeliveries(tx, [end.alert.delivery], at)
 }
 

@@ -5,8 +5,15 @@ import { nextToken } from './lease.ts'
 import { appendAttemptSql, type RunRef, type RunRow, runColumns, type StoredRun, toRun } from './run.ts'
 import { touchSession } from './session.ts'
 
-/** The operations of the store in this file. */
-export const runQueueWrites = { claimRuns, advanceRetries, renewRun, releaseRun, releaseUnheldRuns, recoverExpiredRuns }
+export const runQueueWrites = {
+  claimRuns,
+  advanceRetries,
+  renewRun,
+  releaseRun,
+  suspendRun,
+  releaseUnheldRuns,
+  recoverExpiredRuns,
+}
 export const runQueueReads = { getNextRetryAt }
 
 const heldColumns = 'seq, session_key AS "sessionKey", agent_id AS "agentId", fencing_token AS "fencingToken"'
@@ -15,7 +22,8 @@ const heldSql = `SELECT ${runColumns} FROM run WHERE seq = ?`
 /**
  * Claims the head of each session's lane, which is the session's oldest live run: a run that is repeated keeps its
  * position, and a run that ended lets the next one start. A concurrency limit works in the same way for several runs.
- * A run that waits for its retry holds up its session unless it is set aside, and never uses up a concurrency limit.
+ * A run that waits for its retry holds up its session unless it is set aside, and never uses up a concurrency limit. A
+ * run that waits for an approval holds up its session as well, except for what people write there.
  * MATERIALIZED: a database that takes the table for empty would otherwise search the heads again for each run.
  */
 const claimSql = `
@@ -24,6 +32,9 @@ const claimSql = `
     WHERE waiting.status = 'queued' AND waiting.not_before IS NULL AND waiting.seq = (
       SELECT live.seq FROM run AS live
       WHERE live.session_key = waiting.session_key AND live.status IN ('queued', 'running') AND live.aside = 0
+        AND (live.from_person = 1 OR NOT EXISTS (
+          SELECT 1 FROM run AS held
+          WHERE held.session_key = live.session_key AND held.status = 'waiting' AND held.seq < live.seq))
       ORDER BY live.session_key, live.seq LIMIT 1)
     AND NOT EXISTS (SELECT 1 FROM run AS busy WHERE busy.session_key = waiting.session_key AND busy.status = 'running')
     AND (waiting.concurrency_key IS NULL OR waiting.seq IN (
@@ -72,10 +83,10 @@ const maxRetryDelayMs = 7 * 24 * 60 * 60 * 1000
 
 const dueSql = `
   UPDATE run SET not_before = NULL, retry_provider = NULL, aside = 0
-  WHERE status = 'queued' AND not_before IS NOT NULL AND (not_before <= ? OR not_before > ?)`
+  WHERE status = 'queued' AND not_before IS NOT NULL AND waits_for IS NULL AND (not_before <= ? OR not_before > ?)`
 const nextRetrySql = `
   SELECT not_before AS "notBefore" FROM run
-  WHERE status = 'queued' AND not_before > ? ORDER BY not_before LIMIT 1`
+  WHERE status = 'queued' AND not_before > ? AND waits_for IS NULL ORDER BY not_before LIMIT 1`
 
 /** The time of the first retry after a time. */
 export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
@@ -182,6 +193,33 @@ export async function releaseRun(
   const reason = JSON.stringify(result.error?.message ?? 'failed')
   const values = [notBefore, provider, Number(aside), JSON.stringify(result), at, reason]
   return (await tx.run(retrySql, ...values, id, fencingToken)) === 1
+}
+
+/** An answer may have come while other calls of the run were under way. Of several approvals of a call, the last counts. */
+const suspendSql = `
+  UPDATE run SET attempt = attempt - 1, owner = NULL, lease_until = NULL, ${appendAttemptSql},
+    status = CASE WHEN EXISTS (
+      SELECT 1 FROM approval JOIN step ON step.run_id = approval.run_id AND step.number = approval.step
+      WHERE approval.run_id = run.id AND approval.status <> 'waiting' AND step.status = 'waiting'
+        AND approval.seq = (
+          SELECT max(later.seq) FROM approval AS later
+          WHERE later.run_id = approval.run_id AND later.step = approval.step))
+    THEN 'queued' ELSE 'waiting' END
+  WHERE id = ? AND fencing_token = ? AND status = 'running'
+  RETURNING status`
+
+/**
+ * Lets a running run wait for its approvals without counting the attempt, or returns it to the queue if one of them is
+ * answered already.
+ * @returns its status, or undefined when the fencing token is stale
+ */
+export async function suspendRun(
+  tx: Transaction,
+  { id, fencingToken }: RunRef,
+  at: Timestamp,
+): Promise<'waiting' | 'queued' | undefined> {
+  const [row] = await tx.all<{ status: 'waiting' | 'queued' }>(suspendSql, at, '"waiting"', id, fencingToken)
+  return row?.status
 }
 
 const releaseUnheldSql = `

@@ -1,11 +1,19 @@
 // Runs as rows: inserts, reads, lists, counts and retries them.
-import type { RunKind, RunResult, RunSpec, RunStatus } from '../run-spec.ts'
+import { isFromPerson, type RunKind, type RunResult, type RunSpec, type RunStatus } from '../run-spec.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import { toRunUsageRow, usageInsertion } from './budget.ts'
+import { type AuditedChange, recordChange } from './audit.ts'
 import { type Condition, listPage, mapPage, mergePages, type Page, type PageRequest } from './page.ts'
 
-/** The operations of the store in this file. */
 export const runWrites = { retryRun }
 export const runReads = { getRun, listRuns, countQueuedRuns }
+
+/** What a run waits for. */
+export interface BudgetWait {
+  /** The key of the budget. */
+  budget: string
+  until: Timestamp
+}
 
 export interface NewRun {
   id: string
@@ -18,6 +26,8 @@ export interface NewRun {
   concurrencyLimit?: { name: string; limit: number } | undefined
   /** True: the session was created for this run, and no caller has named it. */
   unnamedSession?: boolean | undefined
+  /** Present while it waits until a budget opens. */
+  waiting?: BudgetWait | undefined
 }
 
 /** Identifies the holder of a run. A stale fencing token cannot change anything. */
@@ -72,7 +82,9 @@ export const runInsertion: Insertion = {
     concurrency_limit: 'integer',
     key_scope: 'text',
     idempotency_key: 'text',
+    parent_id: 'text',
     message: 'text',
+    from_person: 'integer',
   },
   constants: { status: `'queued'`, attempt: '0', fencing_token: '0', result: `'{}'` },
 }
@@ -95,26 +107,45 @@ export const toRunRow = (run: NewRun, { at, idempotency }: InsertContext): Row =
   run.concurrencyLimit?.limit ?? null,
   idempotency?.scope ?? null,
   idempotency?.key ?? null,
+  run.spec.parentRunId ?? null,
   run.spec.message,
+  Number(isFromPerson(run.spec.origin)),
 ]
 
-export interface RunRow extends Omit<StoredRun, 'spec' | 'result' | 'attempts'> {
+/** Of a run that waits for a budget. Later runs of its session may start before it. */
+export const waitingRunInsertion: Insertion = {
+  ...runInsertion,
+  columns: { ...runInsertion.columns, not_before: 'integer', waits_for: 'text', aside: 'integer' },
+}
+
+export const toWaitingRunRow = (run: NewRun, { budget, until }: BudgetWait, context: InsertContext): Row => [
+  ...toRunRow(run, context),
+  until,
+  budget,
+  1,
+]
+
+export interface RunRow extends Omit<StoredRun, 'spec' | 'result' | 'attempts' | 'waiting'> {
   spec: string
   message: string
   result: string
   attempts: string
+  notBefore: Timestamp | null
+  waitsFor: string | null
 }
 
 const listColumns = `
   seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts", status,
-  attempt, last_progress AS "lastProgress", steps, attempts, fencing_token AS "fencingToken", result, created_at AS "createdAt", started_at AS "startedAt",
-  ended_at AS "endedAt"`
+  attempt, last_progress AS "lastProgress", steps, attempts, fencing_token AS "fencingToken", result,
+  created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt", not_before AS "notBefore",
+  waits_for AS "waitsFor"`
 export const runColumns = `${listColumns}, message`
 
 type ListRow = Omit<RunRow, 'message'>
 
-const toListedRun = ({ spec, result, attempts, ...row }: ListRow): ListedRun => ({
+const toListedRun = ({ spec, result, attempts, waitsFor, notBefore, ...row }: ListRow): ListedRun => ({
   ...row,
+  ...(waitsFor !== null && { waiting: { budget: waitsFor, until: notBefore ?? row.createdAt } }),
   spec: JSON.parse(spec) as ListedRun['spec'],
   result: JSON.parse(result) as RunResult,
   attempts: parseAttempts(attempts),
@@ -151,6 +182,8 @@ export interface RunFilter {
   /** The name of the hook that started the run. */
   hook?: string | undefined
   agentId?: string | undefined
+  /** Only runs of these agents. */
+  agents?: readonly string[] | undefined
   sessionKey?: string | undefined
 }
 
@@ -159,12 +192,13 @@ type ListKey = Pick<RunRow, 'seq' | 'kind' | 'agentId' | 'sessionKey' | 'status'
 const keys = 'seq, kind, agent_id AS "agentId", session_key AS "sessionKey", status'
 
 export async function listRuns(tx: Transaction, filter: RunFilter, page: PageRequest): Promise<Page<ListedRun>> {
-  const { status, kind, hook, agentId, sessionKey } = filter
+  const { status, kind, hook, agentId, agents, sessionKey } = filter
   const matchesKey = (key: ListKey) =>
     (!status || key.status === status) &&
     (!kind || key.kind === kind) &&
     (!hook || hookOf(key) === hook) &&
     (!agentId || key.agentId === agentId) &&
+    (!agents || agents.includes(key.agentId)) &&
     (!sessionKey || key.sessionKey === sessionKey)
   const isFiltered = Object.values(filter).some((wanted) => wanted !== undefined)
   const list = (where: Condition | undefined) =>
@@ -193,7 +227,7 @@ const isLive = `status IN ('queued', 'running')`
 
 /** Repeats the condition of the index that answers it. */
 function toCondition(status: RunFilter['status']): Condition | undefined {
-  if (status === 'queued' || status === 'running') return [`status = '${status}'`]
+  if (status === 'queued' || status === 'running' || status === 'waiting') return [`status = '${status}'`]
   if (status === undefined || status === 'succeeded') return undefined
   return [`status IN ('failed', 'timed_out', 'cancelled') AND status = ?`, status]
 }
@@ -228,7 +262,12 @@ const markRetriedSql = 'UPDATE run SET result = ? WHERE id = ? AND result = ?'
  * Queues a copy of a run that failed or timed out, as a run of its own.
  * @returns false when the run did not fail or was retried before
  */
-export async function retryRun(tx: Transaction, id: string, retry: { id: string; at: Timestamp }): Promise<boolean> {
+export async function retryRun(
+  tx: Transaction,
+  id: string,
+  retry: { id: string; at: Timestamp },
+  audit?: AuditedChange,
+): Promise<boolean> {
   const [row] = await tx.all<FailedRow>(failedSql, id)
   if (!row) return false
   const result = JSON.parse(row.result) as RunResult
@@ -239,5 +278,7 @@ export async function retryRun(tx: Transaction, id: string, retry: { id: string;
   const spec: RunSpec = { ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), message, retryOf: id }
   const concurrencyLimit = name !== null && limit !== null ? { name, limit } : undefined
   await tx.insert(runInsertion, [toRunRow({ ...row, id: retry.id, spec, concurrencyLimit }, { at: retry.at })])
+  await tx.insert(usageInsertion, [toRunUsageRow({ agentId: row.agentId, spec }, retry.at)])
+  await recordChange(tx, audit, retry.at)
   return true
 }

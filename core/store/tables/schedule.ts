@@ -1,9 +1,9 @@
 // Schedules are stored until they are removed or have fired for the last time. Each of their times fires once.
 import type { RunSpec } from '../run-spec.ts'
 import type { Timestamp, Transaction } from '../transaction.ts'
-import type { Page, PageRequest } from './page.ts'
+import { type AuditedChange, recordChange } from './audit.ts'
+import { listPage, mapPage, type Page, type PageRequest } from './page.ts'
 
-/** The operations of the store in this file. */
 export const scheduleWrites = { addSchedule, removeSchedule, moveSchedule }
 export const scheduleReads = { listAgentSchedules, listSchedules, listDueSchedules, getNextScheduleAt }
 
@@ -45,10 +45,13 @@ const insertSql = `
 export async function addSchedule(
   tx: Transaction,
   { id, agentId, name, timing, spec, nextAt }: NewSchedule,
-  { at, most }: { at: Timestamp; most: number },
+  { at, most, audit }: { at: Timestamp; most: number; audit?: AuditedChange | undefined },
 ): Promise<boolean> {
   const [timingJson, specJson] = [JSON.stringify(timing), JSON.stringify(spec)]
-  return (await tx.run(insertSql, id, agentId, name, timingJson, specJson, nextAt, at, agentId, most)) === 1
+  const values = [id, agentId, name, timingJson, specJson, nextAt, at, agentId, most]
+  if ((await tx.run(insertSql, ...values)) === 0) return false
+  await recordChange(tx, audit, at)
+  return true
 }
 
 interface ScheduleRow extends Omit<StoredSchedule, 'timing' | 'spec'> {
@@ -73,25 +76,28 @@ export async function listAgentSchedules(tx: Transaction, agentId: string): Prom
   return (await tx.all<ScheduleRow>(ofAgentSql, agentId)).map(toSchedule)
 }
 
-const pageSql = `SELECT seq, ${columns} FROM schedule WHERE seq < ? ORDER BY seq DESC LIMIT ?`
-const pageOfAgentSql = `SELECT seq, ${columns} FROM schedule WHERE agent_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?`
+interface ScheduleFilter {
+  agentId?: string | undefined
+  /** Only schedules of these agents. */
+  agents?: readonly string[] | undefined
+}
 
 /** A page of schedules, newest first. */
 export async function listSchedules(
   tx: Transaction,
-  { agentId }: { agentId?: string | undefined },
+  { agentId, agents }: ScheduleFilter,
   page: PageRequest,
 ): Promise<Page<StoredSchedule>> {
-  const { before = Number.MAX_SAFE_INTEGER, limit } = page
-  const rows =
-    agentId === undefined
-      ? await tx.all<NumberedRow>(pageSql, before, limit)
-      : await tx.all<NumberedRow>(pageOfAgentSql, agentId, before, limit)
-  const last = rows.length === limit ? rows.at(-1) : undefined
-  return { items: rows.map(({ seq: _seq, ...row }) => toSchedule(row)), ...(last && { next: last.seq }) }
+  const listing = {
+    table: 'schedule',
+    keys: 'seq, agent_id AS "agentId"',
+    where: agentId === undefined ? undefined : (['agent_id = ?', agentId] as const),
+    matchesKey: agents && ((key: { seq: number; agentId: string }) => agents.includes(key.agentId)),
+    columns,
+    sizeOf: ({ spec }: ScheduleRow) => spec.length,
+  }
+  return mapPage(await listPage(tx, listing, page), toSchedule)
 }
-
-type NumberedRow = ScheduleRow & { seq: number }
 
 /** Schedules that are due, the oldest time first. The caller fires each of them with `accept`. */
 export async function listDueSchedules(tx: Transaction, at: Timestamp, limit: number): Promise<StoredSchedule[]> {
@@ -105,8 +111,15 @@ export async function getNextScheduleAt(tx: Transaction): Promise<Timestamp | un
 }
 
 /** @returns false when the agent has no such schedule */
-export async function removeSchedule(tx: Transaction, id: string, agentId: string): Promise<boolean> {
-  return (await tx.run('DELETE FROM schedule WHERE id = ? AND agent_id = ?', id, agentId)) === 1
+export async function removeSchedule(
+  tx: Transaction,
+  id: string,
+  agentId: string,
+  audit?: { at: Timestamp; change: AuditedChange },
+): Promise<boolean> {
+  if ((await tx.run('DELETE FROM schedule WHERE id = ? AND agent_id = ?', id, agentId)) === 0) return false
+  if (audit) await recordChange(tx, audit.change, audit.at)
+  return true
 }
 
 /** Changes the next time of a schedule. @returns false when it has fired since or does not exist */

@@ -2,7 +2,6 @@
 import type { Transaction } from '../transaction.ts'
 import type { StoredSession } from './session.ts'
 
-/** The operations of the store in this file. */
 export const sessionListReads = { listSessions }
 
 /**
@@ -33,6 +32,8 @@ interface Candidate extends StoredSession {
 
 interface SessionFilter {
   agentId?: string | undefined
+  /** Only sessions of these agents. */
+  agents?: readonly string[] | undefined
   /** The agent of sessions whose key names none. */
   defaultAgentId: string
   after?: SessionPosition | undefined
@@ -47,9 +48,12 @@ interface SessionFilter {
  */
 export async function listSessions(
   tx: Transaction,
-  { agentId, defaultAgentId, after = newest, limit }: SessionFilter,
+  { agentId, agents, defaultAgentId, after = newest, limit }: SessionFilter,
 ): Promise<SessionPage> {
-  const rows = agentId === undefined ? limit + 1 : windowRows
+  const isFiltered = agentId !== undefined || agents !== undefined
+  const matches = (session: StoredSession): boolean =>
+    (agentId === undefined || session.agentId === agentId) && (!agents || agents.includes(session.agentId))
+  const rows = isFiltered ? windowRows : limit + 1
   const sources = [
     await selectStarted(tx, after, rows),
     await selectQueued(tx, after, rows),
@@ -61,7 +65,7 @@ export async function listSessions(
     if (items.length === limit) return { items, next: position }
     position =
       run === undefined ? { ...position, updatedAt: session.updatedAt, key: session.key } : { ...position, run }
-    if (!isHidden && (agentId === undefined || session.agentId === agentId)) items.push(session)
+    if (!isHidden && matches(session)) items.push(session)
     if (isWindowEnd) return { items, next: position }
   }
   return { items }

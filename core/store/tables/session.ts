@@ -3,7 +3,6 @@ import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import type { Json } from '../../plugin/plugin.ts'
 import { listPage, mapPage, type Page, type PageRequest } from './page.ts'
 
-/** The operations of the store in this file. */
 export const sessionReads = { getSession, getSessionCounts, listTranscript }
 
 export interface StoredSession {
@@ -16,6 +15,8 @@ export interface SessionCounts {
   events: number
   queued: number
   running: number
+  /** Runs that wait for an approval. */
+  waiting: number
   transcript: number
 }
 
@@ -30,7 +31,7 @@ export const sessionInsertion: Insertion = {
     WHERE excluded.updated_at > session.updated_at OR excluded.unnamed < session.unnamed`,
   keyColumns: 1,
   // Accepts and ends of runs write to the same sessions.
-  atEnd: true,
+  atEnd: 'last',
 }
 
 /** Anything that belongs to a session, such as a run. */
@@ -63,11 +64,12 @@ const countsSql = `SELECT
   (SELECT count(*) FROM event WHERE session_key = ? AND run_id IS NULL) AS events,
   (SELECT count(*) FROM run WHERE session_key = ? AND status IN ('queued', 'running') AND status = 'queued') AS queued,
   (SELECT count(*) FROM run WHERE session_key = ? AND status = 'running') AS running,
+  (SELECT count(*) FROM run WHERE session_key = ? AND status = 'waiting') AS waiting,
   (SELECT count(*) FROM transcript WHERE session_key = ?) AS transcript`
 
 export async function getSessionCounts(tx: Transaction, key: string): Promise<SessionCounts> {
-  const [counts] = await tx.all<SessionCounts>(countsSql, key, key, key, key)
-  return counts ?? { events: 0, queued: 0, running: 0, transcript: 0 }
+  const [counts] = await tx.all<SessionCounts>(countsSql, key, key, key, key, key)
+  return counts ?? { events: 0, queued: 0, running: 0, waiting: 0, transcript: 0 }
 }
 
 /** One message of a transcript, in the AI SDK's shape. */

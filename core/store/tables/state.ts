@@ -1,10 +1,9 @@
 // Key-value state of extensions, and rows of the store's own: its secret, and the probe, which checks that writes are
 // committed.
-import { randomBytes } from 'node:crypto'
 import type { Json } from '../../plugin/plugin.ts'
-import type { Insertion, Row, Transaction } from '../transaction.ts'
+import { type AuditedChange, recordChange } from './audit.ts'
+import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 
-/** The operations of the store in this file. */
 export const stateWrites = { setState, deleteState, probe }
 export const stateReads = { getState }
 
@@ -25,8 +24,15 @@ export async function getState(tx: Transaction, owner: string, key: string): Pro
   return row && (JSON.parse(row.value) as Json)
 }
 
-export async function setState(tx: Transaction, owner: string, key: string, value: Json): Promise<void> {
+export async function setState(
+  tx: Transaction,
+  owner: string,
+  key: string,
+  value: Json,
+  audit?: { at: Timestamp; change: AuditedChange },
+): Promise<void> {
   await tx.insert(stateInsertion, [toStateRow(owner, key, value)])
+  if (audit) await recordChange(tx, audit.change, audit.at)
 }
 
 export async function deleteState(tx: Transaction, owner: string, key: string): Promise<void> {
@@ -44,9 +50,9 @@ export async function probe(tx: Transaction): Promise<void> {
 const createSecretSql = `
   INSERT INTO state (owner, key, value) VALUES ('${own}', 'secret', ?) ON CONFLICT (owner, key) DO NOTHING`
 
-/** Returns the secret that the gateways on this store share. The first call creates it. */
-export async function readSecret(tx: Transaction): Promise<string> {
-  await tx.run(createSecretSql, JSON.stringify(randomBytes(32).toString('base64')))
+/** Returns the secret that the gateways on this store share: the `fresh` one of the first call. */
+export async function readSecret(tx: Transaction, fresh: string): Promise<string> {
+  await tx.run(createSecretSql, JSON.stringify(fresh))
   return (await getState(tx, own, 'secret')) as string
 }
 

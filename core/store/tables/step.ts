@@ -1,18 +1,21 @@
 // The steps of runs: the calls of models and tools, as they are stored before and after they happen.
 import type { Json, ToolEffect } from '../../plugin/plugin.ts'
-import type { Usage } from '../run-spec.ts'
-import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import type { StepUsage } from '../run-spec.ts'
+import { type AskedApprovals, createApproval } from './approval.ts'
+import { type Insertion, type Row, settleAll, type Timestamp, type Transaction } from '../transaction.ts'
+import { type BudgetUsage, toStepUsageRow, type UsageCount, usageInsertion } from './budget.ts'
 import type { RunRef } from './run.ts'
+import { type CountedRun, countUsage, type UsedCall } from './usage.ts'
 
-/** The operations of the store in this file. */
-export const stepWrites = { recordSteps, purgeStepContents }
-export const stepReads = { listSteps, readSteps }
+export const stepWrites = { recordSteps }
+export const stepReads = { listSteps, readSteps, sumSubagentUsage }
 
 /**
- * - `refused`: the policy or the rule of two did not allow the call.
+ * - `waiting`: a person must approve the call before it is made.
+ * - `refused`: the policy or the rule of two did not allow the call, or nobody approved it.
  * - `interrupted`: the gateway ended during the call, which may have taken effect.
  */
-export const stepStatuses = ['running', 'succeeded', 'failed', 'refused', 'interrupted'] as const
+export const stepStatuses = ['running', 'waiting', 'succeeded', 'failed', 'refused', 'interrupted'] as const
 export type StepStatus = (typeof stepStatuses)[number]
 
 /** The facts of a call of a model. */
@@ -24,7 +27,7 @@ export interface ModelStep {
   finishReason?: string | undefined
   /** The model that answered, as its service names it. */
   responseModel?: string | undefined
-  usage?: Omit<Usage, 'steps'> | undefined
+  usage?: StepUsage | undefined
   error?: string | undefined
 }
 
@@ -32,12 +35,12 @@ export interface ModelStep {
 export interface ToolStep {
   tool: string
   effects?: readonly ToolEffect[] | 'by-call' | undefined
-  verdict?: 'allow' | 'deny' | undefined
+  verdict?: 'allow' | 'ask' | 'deny' | undefined
   /** The rule of the policy that gave the verdict. */
   rule?: string | undefined
   /** What the model reads instead of a result. */
   error?: string | undefined
-  /** The length of the result as JSON, in characters. */
+  /** How long the result was before it was shortened, in characters of its text or JSON. */
   resultLength?: number | undefined
 }
 
@@ -105,38 +108,87 @@ const toStepRow = (runId: string, step: Step): Row => [
   step.message === null ? null : JSON.stringify(step.message),
 ]
 
+const isHeld = `id = ? AND fencing_token = ? AND status = 'running'`
+const heldInsertion: Insertion = { ...stepInsertion, condition: `EXISTS (SELECT 1 FROM run WHERE ${isHeld})` }
 /** A completed step starts the count of attempts without progress again. */
-const progressSql = `
-  UPDATE run SET steps = ?, last_progress = attempt WHERE id = ? AND fencing_token = ? AND status = 'running'`
-const startSql = `UPDATE run SET steps = ? WHERE id = ? AND fencing_token = ? AND status = 'running'`
+const progressSql = `UPDATE run SET steps = ?, last_progress = attempt WHERE ${isHeld}`
+const startSql = `UPDATE run SET steps = ? WHERE ${isHeld}`
+
+export interface StepRecord {
+  steps: readonly Step[]
+  /** How many steps the run has now. */
+  count: number
+  counted?: UsageCount | undefined
+  /** The approvals for which calls of these steps wait, or messages about answered ones. */
+  asked?: AskedApprovals | undefined
+}
 
 /**
  * Stores steps of a running run, or the new state of steps that are stored.
- * @param count how many steps the run has now
  * @returns false when the fencing token is stale and nothing was changed
  */
 export async function recordSteps(
   tx: Transaction,
   { id, fencingToken }: RunRef,
-  { steps, count }: { steps: readonly Step[]; count: number },
+  { steps, count, counted, asked }: StepRecord,
 ): Promise<boolean> {
   const hasProgress = steps.some(({ status }) => status !== 'running')
-  if ((await tx.run(hasProgress ? progressSql : startSql, count, id, fencingToken)) === 0) return false
-  await insertSteps(tx, id, steps)
+  const rows = steps.map((step) => toStepRow(id, step))
+  const calls = steps.filter(({ kind }) => kind === 'model')
+  // All are sent at once. The first locks the row of the run, so its holder cannot change before the last.
+  const [held, [run], stored] = await settleAll([
+    tx.run(hasProgress ? progressSql : startSql, count, id, fencingToken),
+    calls.length > 0 ? tx.all<CountedRun>(countedRunSql, id) : [],
+    settleAll(calls.map(({ number }) => tx.all(isStoredSql, id, number))),
+    tx.insert(heldInsertion, rows, id, fencingToken),
+  ])
+  if (held === 0) return false
+  // The call may be a repetition, because its first answer was lost.
+  const added = calls.filter((_, index) => stored[index]?.length === 0)
+  await settleAll([counted && countSteps(tx, counted, added), run && countUsage(tx, run, listCalls(added))])
+  if (asked) await createApproval(tx, asked)
   return true
 }
 
+const isStoredSql = 'SELECT 1 FROM step WHERE run_id = ? AND number = ?'
+
+/** The calls of the model whose usage is known. */
+export const listCalls = (steps: readonly Step[]): UsedCall[] =>
+  steps.flatMap(({ kind, startedAt, endedAt, detail }) =>
+    kind === 'model' && detail.usage ? [{ at: endedAt ?? startedAt, model: detail.model, usage: detail.usage }] : [],
+  )
+
+const countedRunSql = 'SELECT agent_id AS "agentId", session_key AS "sessionKey", spec FROM run WHERE id = ?'
+
+/** What the calls of the model among these steps have used. */
+export function sumUsageOfSteps(steps: readonly Step[]): BudgetUsage {
+  const sum = { runs: 0, tokens: 0, nanoUsd: 0 }
+  for (const { kind, detail } of steps) {
+    if (kind !== 'model' || !detail.usage) continue
+    sum.tokens += toCount(detail.usage.totalTokens)
+    sum.nanoUsd += toCount(detail.usage.costNanoUsd)
+  }
+  return sum
+}
+
+/** What a model's service reports may be anything. */
+const toCount = (value: number | undefined): number =>
+  value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : 0
+
+/** Counts steps that were not stored before. */
+export async function countSteps(tx: Transaction, counted: UsageCount, steps: readonly Step[]): Promise<void> {
+  const usage = sumUsageOfSteps(steps)
+  if (usage.tokens + usage.nanoUsd > 0) await tx.insert(usageInsertion, [toStepUsageRow(counted, usage)])
+}
+
 export async function insertSteps(tx: Transaction, runId: string, steps: readonly Step[]): Promise<void> {
-  if (steps.length > 0)
-    await tx.insert(
-      stepInsertion,
-      steps.map((step) => toStepRow(runId, step)),
-    )
+  const rows = steps.map((step) => toStepRow(runId, step))
+  await tx.insert(stepInsertion, rows)
 }
 
 const closeSql = `
   UPDATE step SET message = NULL, ended_at = coalesce(ended_at, ?),
-    status = CASE status WHEN 'running' THEN 'interrupted' ELSE status END
+    status = CASE status WHEN 'running' THEN 'interrupted' WHEN 'waiting' THEN 'refused' ELSE status END
   WHERE run_id = ? AND (message IS NOT NULL OR ended_at IS NULL)`
 
 /** The run has ended: no attempt reads its messages again, and calls that have not ended never will. */
@@ -190,19 +242,38 @@ export async function readSteps(tx: Transaction, runId: string): Promise<Step[]>
   return rows.map(toStep)
 }
 
-/** The most steps that are looked at in one step of the retention. */
-const maxRows = 200
-const windowSql = `SELECT seq, started_at AS at FROM step WHERE seq > ? ORDER BY seq LIMIT ?`
-const purgeSql = `UPDATE step SET content = NULL WHERE seq > ? AND seq <= ? AND content IS NOT NULL`
+/** What the runs that a run's tools started have used, and the runs that those started. */
+export interface SubagentUsage {
+  runs: number
+  steps: number
+  unpricedSteps: number
+  totalTokens: number
+  costNanoUsd: number
+}
 
-/** Deletes what was said in a few of the oldest steps; the steps themselves stay as long as their run. */
-export async function purgeStepContents(
-  tx: Transaction,
-  { before, from = 0 }: { before: Timestamp; from?: number | undefined },
-): Promise<{ count: number; last: number; more: boolean }> {
-  const rows = await tx.all<{ seq: number; at: Timestamp }>(windowSql, from, maxRows)
-  const firstRecent = rows.findIndex(({ at }) => at >= before)
-  const old = firstRecent === -1 ? rows : rows.slice(0, firstRecent)
-  const last = old.at(-1)?.seq ?? from
-  return { count: await tx.run(purgeSql, from, last), last, more: old.length === maxRows }
+/** The most subagent runs whose usage is added up. */
+const maxSubagents = 1000
+
+const subagentsSql = `
+  WITH RECURSIVE subagent (id) AS (
+    SELECT id FROM run WHERE parent_id = ?
+    UNION
+    SELECT run.id FROM run JOIN subagent ON run.parent_id = subagent.id
+  )
+  SELECT id FROM subagent LIMIT ?`
+const modelDetailsSql = `SELECT detail FROM step WHERE run_id = ? AND kind = 'model'`
+
+export async function sumSubagentUsage(tx: Transaction, runId: string): Promise<SubagentUsage> {
+  const runs = await tx.all<{ id: string }>(subagentsSql, runId, maxSubagents)
+  const sum = { runs: runs.length, steps: 0, unpricedSteps: 0, totalTokens: 0, costNanoUsd: 0 }
+  const details = await settleAll(runs.map(({ id }) => tx.all<{ detail: string }>(modelDetailsSql, id)))
+  for (const { detail } of details.flat()) {
+    const { usage } = JSON.parse(detail) as ModelStep
+    if (!usage) continue
+    sum.steps += 1
+    sum.unpricedSteps += Number(usage.costNanoUsd === undefined)
+    sum.totalTokens += usage.totalTokens
+    sum.costNanoUsd += usage.costNanoUsd ?? 0
+  }
+  return sum
 }

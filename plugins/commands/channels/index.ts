@@ -19,9 +19,9 @@ const account = {
 
 const login = defineCommand({
   name: 'channels login',
-  description: 'Link an account: shows the code to scan or to type.',
+  description: 'Link an account: shows the code to scan or to type, and asks for what else the platform needs.',
   ...account,
-  json: 'one JSON object per line: each code and the result',
+  json: 'one JSON object per line: each code or question, and the result',
   examples: ['channels login whatsapp'],
   run: async (input, context) => (await import('./login.ts')).login(input, context),
 })

@@ -1,4 +1,5 @@
-// Links an account of a channel: shows each code until it is used.
+// Links an account of a channel: shows each code until it is used, and asks what the channel wants to know.
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { escapeInLine } from 'svc-gateway/kit'
 import { type CommandContext, CommandError } from 'svc-gateway/plugin'
@@ -8,6 +9,8 @@ interface Login {
   account: string
   qr?: string
   code?: string
+  url?: string
+  question?: { id: string; text: string; secret: boolean }
   reason?: string
 }
 
@@ -22,19 +25,35 @@ export async function login(
   const query = account === undefined ? '' : `?${new URLSearchParams({ account }).toString()}`
   const show = createScreen()
   let shown: string | undefined
-  let view = await control.post<Login>(path, { account })
-  while (view.status === 'waiting') {
-    const { qr, code } = view
-    if ((qr ?? code) !== shown && json) terminal.printJson({ type: 'code', qr, code })
-    else if ((qr ?? code) !== shown) await show(view)
-    shown = qr ?? code
+  const ended = (): CommandError => new CommandError('The login was ended.')
+  const interrupted = once(signal, 'abort').then(() => Promise.reject(ended()))
+  // It is handled where something waits for it.
+  interrupted.catch(() => undefined)
+  const answer = async ({ id: questionId, text, secret }: NonNullable<Login['question']>): Promise<Login> => {
+    if (json) terminal.printJson({ type: 'question', text, secret })
+    return await control.post<Login>(`${path}/answer`, {
+      account,
+      questionId,
+      answer: await Promise.race([terminal.ask(text, { secret }), interrupted]),
+    })
+  }
+  const follow = async ({ qr, code, url, question }: Login): Promise<Login> => {
+    if (question) return await answer(question)
+    const step = qr ?? [url, code].filter(Boolean).join(' ')
+    if (step !== shown && json) terminal.printJson({ type: 'code', qr, code, url })
+    else if (step !== shown) await show({ qr, code, url })
+    shown = step
     await delay(pollMs, undefined, { signal }).catch(() => undefined)
-    if (signal.aborted) {
-      // The gateway goes on with a login that nobody watches, and the account stays disconnected meanwhile.
-      await control.post(`${path}/cancel`, { account })
-      throw new CommandError('The login was ended.')
-    }
-    view = await control.get<Login>(path + query)
+    if (signal.aborted) throw ended()
+    return await control.get<Login>(path + query)
+  }
+  let view = await control.post<Login>(path, { account })
+  try {
+    while (view.status === 'waiting') view = await follow(view)
+  } catch (error) {
+    // The gateway goes on with a login that nobody watches, and the account stays disconnected meanwhile.
+    await control.post(`${path}/cancel`, { account }).catch(() => undefined)
+    throw error
   }
   if (view.status !== 'linked')
     throw new CommandError(`The login failed${view.reason === undefined ? '.' : `: ${escapeInLine(view.reason)}`}`)
@@ -42,16 +61,24 @@ export async function login(
   else terminal.print(`The account ${view.account} of ${name} is linked.`)
 }
 
+type Step = { [Key in 'qr' | 'code' | 'url']: string | undefined }
+
 /** In a terminal, each code replaces the one before. */
-function createScreen(): (code: Pick<Login, 'qr' | 'code'>) => Promise<void> {
+function createScreen(): (step: Step) => Promise<void> {
   const { stdout } = process
   let lines = 0
-  return async ({ qr, code = '' }) => {
+  return async ({ qr, ...step }) => {
     if (stdout.isTTY && lines > 0) stdout.write(`\x1b[${lines}A\x1b[J`)
-    const text = qr === undefined ? `Type this code into the app: ${escapeInLine(code)}\n` : await describeQrCode(qr)
+    const text = qr === undefined ? describeCode(step) : await describeQrCode(qr)
     stdout.write(text)
     lines = text.split('\n').length - 1
   }
+}
+
+function describeCode({ url, code }: Omit<Step, 'qr'>): string {
+  if (url === undefined) return code === undefined ? '' : `Type this code into the app: ${escapeInLine(code)}\n`
+  const rest = code === undefined ? '' : `Enter this code there: ${escapeInLine(code)}\n`
+  return `Open this address in a browser: ${escapeInLine(url)}\n${rest}`
 }
 
 /** Light squares are drawn and dark ones are spaces, as a dark terminal needs it. */

@@ -2,10 +2,9 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import JSON5 from 'json5'
-import { isSecretName, quoteWord, readBytesOf } from 'svc-gateway/kit'
+import { type CurlProposal, nameOfCurl, proposeMapping, quoteWord, readBytesOf, readCurl } from 'svc-gateway/kit'
 import { type CommandContext, CommandError, type Terminal } from 'svc-gateway/plugin'
-import { type Proposal, proposeMapping } from './propose.ts'
-import { readCurl } from './request.ts'
+import { readLocal } from './local-file.ts'
 
 interface CurlInput {
   file?: string
@@ -18,10 +17,11 @@ export async function importCurl(
   { file = '-', name: given, dir, json }: CurlInput,
   { configuration, terminal }: CommandContext<'configuration'>,
 ): Promise<void> {
-  const { headers, ...request } = readCurl(readBytesOf('The curl command', file).toString('utf8'), process.cwd())
-  const name = checkName(given ?? nameIn(request.url) ?? 'webhook')
-  const proposal = await proposeMapping({ headers, ...request }, name, configuration)
-  const { mapping, message, note, replaced } = proposal
+  const command = readBytesOf('The curl command', file).toString('utf8')
+  const request = readCurl(command, (path) => readLocal(process.cwd(), path))
+  const name = checkName(given ?? nameOfCurl(request))
+  const proposal = await proposeMapping(request, { name, findScheme: configuration.findScheme })
+  const { mapping, message } = proposal
   const sample = `${name}.payload.json`
   const files = writeFiles(dir, {
     [sample]: `${JSON.stringify(proposal.payload, null, 2)}\n`,
@@ -29,20 +29,10 @@ export async function importCurl(
   })
   const { scheme = '' } = mapping.auth ?? {}
   const hasPreset = (await configuration.listNames('preset')).includes(scheme)
-  const left = [...Object.keys(headers).filter(isSecretName), ...replaced.map((field) => `the field ${field}`)]
-  const notes = [
-    note,
-    ...(hasPreset ? [`The preset "${scheme}" uses this scheme; if it is for this service, use it.`] : []),
-    ...(left.length > 0 ? [`These credentials of the command were not copied: ${left.join(', ')}.`] : []),
-  ]
+  const ofPreset = hasPreset ? [`The preset "${scheme}" uses this scheme; if it is for this service, use it.`] : []
+  const notes = [...proposal.notes, ...ofPreset]
   if (json) terminal.printJson({ files, mapping, message, notes })
-  else terminal.print(describeResult({ files, notes, ...proposal }, terminal))
-}
-
-/** The last segment of the address, if it is a word: others may be a secret. */
-function nameIn(url = ''): string | undefined {
-  const [, last] = /^[^?#]*\/([a-z]{2,20}(?:-[a-z]{2,20}){0,2})(?:[?#]|$)/.exec(url.split('/').slice(2).join('/')) ?? []
-  return last !== undefined && /^(?:(?:web)?hooks?|wake|agent)$/.test(last) ? undefined : last
+  else terminal.print(describeResult({ ...proposal, files, notes }, terminal))
 }
 
 function checkName(name: string): string {
@@ -67,7 +57,7 @@ function writeFiles(dir: string, texts: Readonly<Record<string, string>>): strin
 const testing = 'svc-gateway/testing'
 
 /** A test that sends the sample to a gateway and compares what the agent reads. */
-function describeTest(file: string, { mapping, headers, message }: Proposal): string {
+function describeTest(file: string, { mapping, headers, message }: CurlProposal): string {
   // The test has no secrets, so the gateway of the test gets the hook token.
   const { auth: _, ...tested } = mapping
   return `// The webhook ${mapping.match.path}: what the agent reads of its sample.
@@ -92,9 +82,8 @@ it('gives the agent the expected message', async () => {
 `
 }
 
-interface Result extends Proposal {
+interface Result extends CurlProposal {
   files: readonly string[]
-  notes: readonly string[]
 }
 
 function describeResult({ files, mapping, headers, notes }: Result, { commandLine }: Terminal): string {

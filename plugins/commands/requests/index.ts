@@ -12,7 +12,7 @@ const filter = {
   runStatus: {
     value: '<status>',
     description: 'only requests that led to a run with this status',
-    choices: ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'],
+    choices: ['queued', 'running', 'waiting', 'succeeded', 'failed', 'timed_out', 'cancelled'],
   },
   since: {
     value: '<time>',

@@ -11,6 +11,7 @@ export interface RequestLine {
   runIds?: readonly string[]
   eventIds?: readonly string[]
   error?: { type: string; message: string }
+  count?: number
   reason?: string
   skippedBy?: SkipRule
   replayOf?: string
@@ -47,11 +48,13 @@ export async function* listRequests(
 
 /** The outcome in a few words. */
 export function describeLine({ runIds = [], eventIds = [], replayOf, ...line }: RequestLine): string {
-  const { error, reason = 'nothing to do', skippedBy, status } = line
+  const { error, reason = 'nothing to do', skippedBy, status, count } = line
   const counts = [countOf(runIds, 'run'), countOf(eventIds, 'event')].filter(Boolean).join(', ')
   const skipped = status === 'skipped' ? (skippedBy ? describeSkip(skippedBy) : reason) : ''
   const outcome = error ? `${error.type}: ${error.message}` : counts || skipped
-  return [outcome, replayOf && `replay of ${replayOf}`].filter(Boolean).join('; ')
+  return [outcome, count && `the last of ${count} requests`, replayOf && `replay of ${replayOf}`]
+    .filter(Boolean)
+    .join('; ')
 }
 
 export const describeSkip = ({ mapping, rule }: SkipRule): string => `skip[${rule}] of the mapping ${mapping}`

@@ -1,9 +1,26 @@
 // What a replay came to, or would come to, in words for people.
+import { formatUsd } from 'svc-gateway/kit'
 import { block, describeSkip, row, type SkipRule } from './list.ts'
 
 interface Authentication {
   scheme: string
   secret?: number
+}
+
+interface Amounts {
+  runs?: number
+  tokens?: number
+  usd?: number
+}
+
+interface BudgetPreview {
+  key: string
+  per: string
+  onLimit: string
+  limits: Amounts
+  left: Amounts
+  endsAt: string
+  isUsedUp: boolean
 }
 
 interface TurnPreview {
@@ -13,6 +30,7 @@ interface TurnPreview {
   tools: readonly string[]
   withheld?: readonly string[]
   delivery?: { channel?: string; accountId?: string; to?: string; threadId?: string; reason?: string }
+  budgets?: readonly BudgetPreview[]
   prompt: string
 }
 
@@ -101,16 +119,36 @@ function describeAction(
   ]
 }
 
-function describeTurn({ model, thinking, timeoutSeconds, tools, withheld = [], delivery, prompt }: TurnPreview) {
+function describeTurn({
+  model,
+  thinking,
+  timeoutSeconds,
+  tools,
+  withheld = [],
+  delivery,
+  budgets = [],
+  prompt,
+}: TurnPreview) {
   const limits = [thinking && `thinking ${thinking}`, `at most ${timeoutSeconds} seconds`]
   return [
     row('model', [model, ...limits].filter(Boolean).join(', ')),
     row('reply', delivery ? describeDelivery(delivery) : 'is not delivered'),
     row('tools', tools.join(', ') || 'none'),
     ...(withheld.length > 0 ? [row('withheld', withheld.join(', '))] : []),
+    ...budgets.map((budget) => row('budget', describeBudget(budget))),
     row('prompt', '(the ids of the markers are other ones each time)'),
     ...block(prompt),
   ]
+}
+
+function describeBudget({ key, per, onLimit, limits, left, endsAt, isUsedUp }: BudgetPreview): string {
+  const amounts = [
+    limits.usd === undefined ? [] : `${formatUsd(left.usd ?? 0)} of ${formatUsd(limits.usd)}`,
+    limits.tokens === undefined ? [] : `${left.tokens} of ${limits.tokens} tokens`,
+    limits.runs === undefined ? [] : `${left.runs} of ${limits.runs} runs`,
+  ].flat()
+  const verdict = onLimit === 'wait' ? 'a webhook would wait' : 'it would be refused'
+  return `${key}, per ${per}: ${amounts.join(', ')} left until ${endsAt}${isUsedUp ? `; ${verdict}` : ''}`
 }
 
 function describeDelivery({ channel, accountId, to, threadId, reason }: NonNullable<TurnPreview['delivery']>): string {

@@ -2,7 +2,7 @@
 import { defineCommand } from 'svc-gateway/plugin'
 
 /** As in the control API. */
-const statuses = ['queued', 'running', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
+const statuses = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
 const id = { description: 'the id of the run', completes: 'run' } as const
 const json = 'one JSON object, as in the API'
 
@@ -44,7 +44,7 @@ const show = defineCommand({
 
 const cancel = defineCommand({
   name: 'runs cancel',
-  description: 'Cancel a run that is queued or running.',
+  description: 'Cancel a run that is queued, runs, or waits for an approval.',
   arguments: { id },
   needs: ['control'],
   json,

@@ -1,5 +1,5 @@
 // Lists, shows, cancels and retries runs of the running gateway.
-import { describeStep, type RunStep } from 'svc-gateway/kit'
+import { describeStep, formatUsd, type RunStep } from 'svc-gateway/kit'
 import type { CommandContext, Terminal } from 'svc-gateway/plugin'
 import { listTimeline, type TimedRun } from './timeline.ts'
 
@@ -17,13 +17,22 @@ interface Run extends TimedRun {
   createdAt: string
   startedAt?: string
   nextAttemptAt?: string
+  waitingFor?: string
   endedAt?: string
-  usage?: { totalTokens: number; steps: number }
+  usage?: Usage
+  subagents?: Usage & { runs: number }
   retryOf?: string
   retriedAs?: string
   error?: { type: string; message: string; detail?: string }
   toolErrors?: readonly { tool: string; message: string }[]
   reply?: string
+}
+
+interface Usage {
+  totalTokens: number
+  steps: number
+  cost?: number
+  unpricedSteps?: number
 }
 
 interface Filter {
@@ -69,7 +78,7 @@ export async function showRun(
   const steps: RunStep[] = []
   for await (const step of control.list<RunStep>(`${path}/steps`)) steps.push(step)
   if (json) return terminal.printJson({ ...run, steps })
-  const { origin, error, usage, toolErrors = [], reply } = run
+  const { origin, error, usage, subagents, toolErrors = [], reply } = run
   terminal.printFields({
     run: run.id,
     status: run.status,
@@ -82,8 +91,11 @@ export async function showRun(
     created: run.createdAt,
     started: run.startedAt,
     'next attempt': run.nextAttemptAt,
+    'waiting for': run.waitingFor && `the budget ${run.waitingFor}`,
     ended: run.endedAt,
-    tokens: usage && `${usage.totalTokens} in ${usage.steps} model call${usage.steps === 1 ? '' : 's'}`,
+    tokens: usage && `${usage.totalTokens} in ${countOf(usage.steps, 'model call')}`,
+    cost: usage && describeCost(usage),
+    subagents: subagents && describeSubagents(run),
     'retry of': run.retryOf,
     'retried as': run.retriedAs,
     error: error && [`${error.type}: ${error.message}`, error.detail].filter(Boolean).join(' '),
@@ -93,6 +105,22 @@ export async function showRun(
   if (isWhole) printSteps(steps, terminal)
   else await terminal.printList(listTimeline(run, steps), { noun: 'steps', columns: timeline })
   if (reply !== undefined) terminal.print(`\n${reply}`)
+}
+
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+function describeCost({ cost, steps, unpricedSteps = 0 }: Usage): string {
+  if (cost === undefined) return 'unknown, because the model has no price'
+  const known = formatUsd(cost)
+  return unpricedSteps === 0 ? known : `${known}, without ${unpricedSteps} of ${steps} calls, whose price is not known`
+}
+
+function describeSubagents({ usage, subagents: used }: Run): string | undefined {
+  if (!used) return undefined
+  const tokens = `${used.totalTokens} tokens in ${countOf(used.runs, 'run')}`
+  if (used.cost === undefined) return tokens
+  const total = usage?.cost === undefined ? '' : `; ${formatUsd(usage.cost + used.cost)} with this run`
+  return `${tokens}, ${formatUsd(used.cost)}${total}`
 }
 
 const timeline = {

@@ -8,7 +8,7 @@ export default defineCommand({
   options: {
     topic: {
       value: '<topic>',
-      description: 'request, event, run, step, outbox or log; repeatable (default: all)',
+      description: 'request, event, run, step, approval, outbox or log; repeatable (default: all)',
       repeatable: true,
     },
     hook: { value: '<name>', description: 'only requests, runs and log lines of this hook', completes: 'hook' },

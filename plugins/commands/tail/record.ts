@@ -20,6 +20,10 @@ interface GatewayRecord {
   createdAt: string
   startedAt?: string
   endedAt?: string
+  agentId: string
+  tool: string
+  rule: string
+  answeredAt?: string
   channel: string
   to: string
   level: Level
@@ -78,6 +82,12 @@ const readers: Readonly<Record<string, (record: GatewayRecord) => Facts>> = {
     status,
     runs: [runId],
     text: [`to ${to} on ${channel}`, id, reason ?? ''].join('  '),
+  }),
+  approval: ({ id, status, createdAt, answeredAt, runId, agentId, tool, rule }) => ({
+    at: answeredAt ?? createdAt,
+    status,
+    runs: [runId],
+    text: [agentId, tool, id, rule].join('  '),
   }),
   log: ({ at, level, component, message, fields }) => ({
     at,

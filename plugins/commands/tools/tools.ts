@@ -13,6 +13,7 @@ interface ToolLine {
   name: string
   group?: string
   description: string
+  verdict: string
 }
 
 export async function listTools({ session, json }: SessionInput, { control, terminal }: Context): Promise<void> {
@@ -24,6 +25,7 @@ export async function listTools({ session, json }: SessionInput, { control, term
     columns: {
       TOOL: ({ name }) => name,
       GROUP: ({ group }) => group,
+      VERDICT: ({ verdict }) => verdict,
       DESCRIPTION: ({ description }) => description,
     },
   })
@@ -51,7 +53,8 @@ function readArguments(given: string): unknown {
 
 interface Explanation {
   tool: string
-  allowed: boolean
+  verdict: string
+  rule?: string
   layers: readonly { layer: string; verdict: string; rule?: string }[]
 }
 
@@ -61,7 +64,7 @@ export async function explainTool(
 ): Promise<void> {
   const answer = await control.post<Explanation>('/tools/explain', { tool, sessionKey: session, origin })
   if (json) return terminal.printJson(answer)
-  terminal.printFields({ tool: answer.tool, allowed: answer.allowed ? 'yes' : 'no' })
+  terminal.printFields({ tool: answer.tool, verdict: answer.verdict, rule: answer.rule })
   terminal.print('')
   await terminal.printList(answer.layers, {
     noun: 'layers',

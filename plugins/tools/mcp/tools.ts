@@ -47,15 +47,16 @@ function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
       (text || `The tool "${cleanText(name, longestName)}".`) +
       ` (from the MCP server "${cleanText(server, longestName)}")`,
     args: plainSchema(inputSchema),
-    repeatable: isRepeatable(annotations),
+    ...readAnnotations(annotations),
     execute: (args, context) => resultOf(call(listed, args, context)),
   })
 }
 
-/** What the server says of the tool. A false hint does no more than a second call. */
-function isRepeatable(annotations: unknown): boolean {
-  const { readOnlyHint, idempotentHint } = (annotations ?? {}) as Listed
-  return readOnlyHint === true || idempotentHint === true
+/** What the server says of the tool. A false hint does no more than a second call, or misleads a person as the server can. */
+function readAnnotations(annotations: unknown): Pick<Tool, 'changes' | 'repeatable'> {
+  const { readOnlyHint, destructiveHint, idempotentHint } = (annotations ?? {}) as Listed
+  const changes = readOnlyHint === true ? 'nothing' : destructiveHint === false ? 'adds' : undefined
+  return { ...(changes && { changes }), repeatable: changes === 'nothing' || idempotentHint === true }
 }
 
 /** Longest tool name that model services accept, in characters. */

@@ -66,7 +66,8 @@ describe('writeFirstConfig', () => {
 
   it('adds model servers as comments that are valid when uncommented', async () => {
     const file = join(temporaryFolder(), 'gateway.json5')
-    const server = { name: 'ollama', title: 'Ollama', url: 'http://127.0.0.1:11434/v1', models: ['llama3.2:3b'] }
+    const baseUrl = 'http://127.0.0.1:11434/v1'
+    const server = { kind: 'openai-compatible', name: 'ollama', title: 'Ollama', baseUrl, models: ['llama3.2:3b'] }
     writeFirstConfig(file, { localServers: [server, { ...server, name: 'vllm', models: [] }] })
     expect((await load(file)).config.providers).toEqual({})
     const text = readFileSync(file, 'utf8')
@@ -76,7 +77,7 @@ describe('writeFirstConfig', () => {
       text.replace(section, section.replaceAll(/^ {2}\/\/ /gm, '')).replace('builtin/rules', 'ollama/llama3.2:3b'),
     )
     const { config } = await load(file)
-    expect(config.providers).toMatchObject({ ollama: { kind: 'openai-compatible', baseUrl: server.url }, vllm: {} })
+    expect(config.providers).toMatchObject({ ollama: { kind: 'openai-compatible', baseUrl }, vllm: {} })
     expect(section).toContain('ollama/llama3.2:3b')
   })
 })

@@ -82,7 +82,7 @@ describe('addMissingCredential', () => {
     const document = readConfigFile(file, {})
     // A name that is too long for the temporary file fails for every user, also for root.
     const long = { ...document, file: join(dirname(file), 'x'.repeat(250)) }
-    expect(() => addMissingCredential(long, {})).toThrow(
+    expect(() => addMissingCredential(long, { clients: [] })).toThrow(
       'gateway.auth.token is missing, and a new one cannot be written to the file (ENAMETOOLONG); set it or ' +
         'SVC_GATEWAY_TOKEN',
     )

@@ -41,7 +41,7 @@ describe('the tool policy', () => {
     ['tools: { byOrigin: { hooks: {} } }', 'line 1: tools.byOrigin.hooks is not a known key; did you mean "hook"?'],
     [
       "tools: { byOrigin: { hook: { profile: 'full' } } }",
-      'line 1: tools.byOrigin.hook.profile is not a known key; valid keys: allow, deny',
+      'line 1: tools.byOrigin.hook.profile is not a known key; valid keys: allow, ask, deny, beyondRuleOfTwo',
     ],
     [
       'tools: { subagents: { deny: [] } }',
@@ -53,7 +53,7 @@ describe('the tool policy', () => {
     ],
     [
       "gateway: { tools: { profile: 'full' } }",
-      'line 1: gateway.tools.profile is not a known key; valid keys: allow, deny',
+      'line 1: gateway.tools.profile is not a known key; valid keys: allow, ask, deny',
     ],
   ])('rejects %s', (text, problem) => {
     expect(problemsOf(`{ ${text} }`)).toEqual([problem])

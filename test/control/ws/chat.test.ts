@@ -1,7 +1,8 @@
 // Tests the subscription to the reply stream during a chat.
 import { expect, it } from 'vitest'
 import { createReplyStreams } from '../../../core/agents/reply-stream.ts'
-import { type ChatDelta, createChat } from '../../../core/control/ws/chat.ts'
+import { type ChatCaller, type ChatDelta, createChat } from '../../../core/control/ws/chat.ts'
+import { ownPrincipal } from '../../../core/http/access.ts'
 import type { AcceptCommand } from '../../../core/store/store.ts'
 
 const owner = { id: 'main', mainSession: 'agent:main:main' }
@@ -30,6 +31,11 @@ function openChat(accept: (command: AcceptCommand) => void) {
   }
 }
 
+const own = {
+  principal: ownPrincipal,
+  source: { actor: { kind: 'client', name: 'gateway' }, via: 'websocket' },
+} satisfies ChatCaller
+
 it('subscribes before the run is accepted, and unsubscribes when it ends', async () => {
   const deltas: ChatDelta[] = []
   const { replyStreams, chat } = openChat(({ runs }) => {
@@ -38,7 +44,7 @@ it('subscribes before the run is accepted, and unsubscribes when it ends', async
     ])
     expect(replyStreams.getListener('run-1')).toBeDefined()
   })
-  expect(await chat({ text: 'Hi' }, (delta) => deltas.push(delta))).toEqual({
+  expect(await chat({ text: 'Hi' }, own, (delta) => deltas.push(delta))).toEqual({
     runId: 'run-1',
     sessionKey: 'agent:main:main',
     status: 'queued',
@@ -54,6 +60,6 @@ it('unsubscribes when the run is not accepted', async () => {
   const { replyStreams, chat } = openChat(() => {
     throw new Error('full')
   })
-  await expect(chat({ text: 'Hi' }, () => {})).rejects.toThrow('full')
+  await expect(chat({ text: 'Hi' }, own, () => {})).rejects.toThrow('full')
   expect(replyStreams.getListener('run-1')).toBeUndefined()
 })

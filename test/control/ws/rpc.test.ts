@@ -23,7 +23,13 @@ const methods = new Map([
 it('answers every request exactly once', async () => {
   const random = createRandom(chooseSeed())
   const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!
-  const rpc = createRpc({ find: (name) => methods.get(name), caller: undefined, maxCalls: 8, onFailure: () => {} })
+  const rpc = createRpc({
+    find: (name) => methods.get(name),
+    caller: undefined,
+    authorize: () => {},
+    maxCalls: 8,
+    onFailure: () => {},
+  })
   const request = () => ({
     jsonrpc: pick(['2.0', '2.0', '2.0', '2.0', 2, undefined]),
     id: pick([1, 'a', null, undefined, 0.5, {}, true]),

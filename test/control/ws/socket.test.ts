@@ -241,10 +241,10 @@ describe('subscribe', () => {
     const { url } = shared()
     const client = await login(url)
     expect((await client.call('subscribe')).result).toEqual({
-      topics: ['request', 'event', 'run', 'step', 'outbox', 'log'],
+      topics: ['request', 'event', 'run', 'step', 'outbox', 'approval', 'log'],
     })
     expect((await client.call('unsubscribe', { topics: ['log', 'event'] })).result).toEqual({
-      topics: ['request', 'run', 'step', 'outbox'],
+      topics: ['request', 'run', 'step', 'outbox', 'approval'],
     })
     expect((await client.call('unsubscribe')).result).toEqual({ topics: [] })
     expect((await client.call('subscribe', { topics: ['run'] })).result).toEqual({ topics: ['run'] })
@@ -257,7 +257,7 @@ describe('subscribe', () => {
     expect([error.code, error.data.type, error.message]).toEqual([
       -32_602,
       'invalid_request',
-      expect.stringContaining('request, event, run, step, outbox, log'),
+      expect.stringContaining('request, event, run, step, outbox, approval, log'),
     ])
     expect((await client.call('subscribe', { topics: [] })).result).toEqual({ topics: [] })
   })

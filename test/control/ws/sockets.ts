@@ -6,7 +6,7 @@ import { type Method, method } from '../../../core/control/ws/rpc.ts'
 import { registerSocket, socketPath, type Sockets } from '../../../core/control/ws/socket.ts'
 import { createTopics } from '../../../core/control/ws/topics.ts'
 import { GatewayError } from '../../../core/errors.ts'
-import { createCredentialCheck } from '../../../core/http/auth.ts'
+import { createCredentialCheck, ownCredential } from '../../../core/http/auth.ts'
 import { readBody } from '../../../core/http/body.ts'
 import { createHttpListener, createServer } from '../../../core/http/server.ts'
 import type { Log } from '../../../core/plugin/plugin.ts'
@@ -41,6 +41,7 @@ export async function openSocket(
     runs: createFeed(),
     steps: createFeed(),
     outbox: createFeed(),
+    approvals: createFeed(),
   }
   const logStream = createFeed<LogRecord>()
   const lines: string[] = []
@@ -63,12 +64,22 @@ export async function openSocket(
   const app = createServer({ log, trustedProxies: [], findRefusal, listener: createHttpListener({ log, socketPath }) })
   app.post('/body', { preValidation: readBody({ maxBytes: 1_000, accept: 'object' }) }, ({ body }) => body)
   app.get('/slow', async () => await held.promise.then(() => ({ ok: true })))
-  const check = createCredentialCheck({ credential: gatewayToken, exemptLoopback: true })
+  const check = createCredentialCheck({ credentials: [ownCredential(gatewayToken)], exemptLoopback: true })
+  const store = { getRun: async () => undefined }
+  const main = { id: 'main', mainSession: 'agent:main:main' }
+  const agents = { default: main, get: () => main }
   const sockets = registerSocket(app, {
     check,
+    audit: { failed: () => {} },
     allowedOrigins: [],
     methods,
-    topics: createTopics(changes, logStream),
+    topics: createTopics({
+      changes,
+      log: logStream,
+      store,
+      agents,
+      redactor: { text: (text) => text, json: (text) => text },
+    }),
     limits,
     log,
   })

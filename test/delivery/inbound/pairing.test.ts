@@ -159,8 +159,21 @@ describe('an approval', () => {
     await approve(await ask('guest'))
     const revoke = () => post('/api/pairings/revoke', { channel: 'chat-native', sender: 'GUEST' }, { authorization })
     expect((await revoke()).body).toEqual({ ok: true })
-    expect(await chat.say({ from: { id: 'guest' } })).toBe('ignored')
     expect((await revoke()).status).toBe(404)
+    expect(await chat.say({ from: { id: 'guest' } })).toBe('ignored')
+  })
+
+  it('can be denied: the code is void, and the sender gets no other one while it would be valid', async () => {
+    const { chat, ask, approve, itemsOf, post } = shared()
+    const code = await ask('pest')
+    const deny = () => post('/api/pairings/revoke', { channel: 'chat-native', sender: 'pest' }, { authorization })
+    expect((await deny()).body).toEqual({ ok: true })
+    expect(await itemsOf('pest')).toEqual([])
+    expect((await approve(code)).status).toBe(404)
+    expect((await deny()).status).toBe(404)
+    expect(await chat.say({ from: { id: 'pest' }, to: 'pest' })).toBe('ignored')
+    expect(await itemsOf('pest')).toEqual([])
+    expect(chat.held.filter(({ to }) => to === 'pest')).toHaveLength(1)
   })
 
   it('needs the credential of the gateway', async () => {
@@ -185,7 +198,7 @@ describe('svc-gateway pairing', () => {
       new RegExp(String.raw`^pending  ${code}  eve \(E\\u001b\[2Jve\) on chat-native, account default  until 20.*\n$`),
     )
     expect((await run('approve', code)).stdout).toBe('Approved: eve (E\\u001b[2Jve) on chat-native, account default\n')
-    expect((await run('revoke', 'chat-native', 'eve')).stdout).toBe('The approval was withdrawn.\n')
+    expect((await run('revoke', 'chat-native', 'eve')).stdout).toBe('The sender may not write to the agent.\n')
     await expect(run('approve', code)).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('No sender') })
   })
 

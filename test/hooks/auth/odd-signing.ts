@@ -3,7 +3,7 @@ import { createHmac, hash } from 'node:crypto'
 import { createMatcher } from 'svc-gateway/kit'
 import { definePreset, defineScheme, type Static, Type } from 'svc-gateway/plugin'
 
-const Payload = Type.Object({ text: Type.String() })
+const Payload = Type.Object({ text: Type.String({ maxLength: 10_000 }) })
 
 const presetOf = (name: string, auth: { scheme: string; issuer?: string }) =>
   definePreset<Static<typeof Payload>>({

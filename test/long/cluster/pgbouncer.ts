@@ -39,9 +39,7 @@ export async function startPgBouncer(databaseUrl: string, mode: 'session' | 'tra
   let child: ChildProcess | undefined
   const start = async (): Promise<void> => {
     child = spawn('pgbouncer', [join(dir, 'pgbouncer.ini')], { ...serverUser, stdio: 'ignore' })
-    child.once('error', (error) => {
-      throw error
-    })
+    await once(child, 'spawn')
     while (!(await accepts(own))) await delay(50)
   }
   await start()

@@ -86,8 +86,9 @@ describe('a standby that takes over', () => {
       await query(primary.url, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
       await query(primary.url, 'SELECT pg_reload_conf()')
     }
-    const hosts = [primary, standby].map(({ url }) => new URL(url).host)
-    const gateways = await startThree(primary.url.replace(hosts[0] as string, hosts.join(',')))
+    const hosts = [standby, primary].map(({ url }) => new URL(url).host)
+    const url = primary.url.replace(new URL(primary.url).host, hosts.join(','))
+    const gateways = await startThree(isSynchronous ? url : `${url}?target_session_attrs=primary`)
     const load = startLoad(gateways)
     await delay(3_000)
     // The standby falls behind, as in a slow network. A synchronous one holds up the acknowledgements instead.

@@ -2,7 +2,7 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { Store } from '../../../core/store/store.ts'
-import { newKey, newRun, start } from '../../contracts/store-samples.ts'
+import { newKey, newRun, newStep, start } from '../../contracts/store-samples.ts'
 import { createDatabase, query } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
 import { openStore } from '../open-store.ts'
@@ -56,16 +56,35 @@ describe('while another gateway accepts', () => {
 })
 
 describe('while another gateway claims', () => {
-  it('accepts and renewals go on, and a claim waits', async () => {
+  it('accepts, renewals and steps go on, and a claim waits', async () => {
     const [run] = await accept().then(claim)
     if (!run) throw new Error('No run was claimed.')
     const release = await holdLocks(sharedLock, workLock)
     expect(await accept()).toEqual({ outcome: 'accepted' })
     expect(await store.renewRun(run, start + 2000)).toBe(true)
+    expect(await store.recordSteps(run, { steps: [newStep()], count: 1 })).toBe(true)
     const claimed = claim()
     await untilOneWaits()
     await release()
     expect(await claimed).toHaveLength(1)
+  })
+})
+
+describe('while another gateway takes over a run', () => {
+  it('a step of its holder waits, and is not stored', async () => {
+    const [run] = await accept().then(claim)
+    if (!run) throw new Error('No run was claimed.')
+    const client = new Client({ connectionString: database.url })
+    await client.connect()
+    onTestFinished(() => client.end())
+    await client.query('BEGIN')
+    await client.query(`UPDATE run SET status = 'queued', owner = NULL WHERE id = $1`, [run.id])
+    const recorded = store.recordSteps(run, { steps: [newStep()], count: 1 })
+    await expect.poll(async () => (await query(database.url, blockedSql))[0]?.['n'], { timeout: 10_000 }).toBe(1)
+    await client.query('COMMIT')
+    expect(await recorded).toBe(false)
+    expect(await store.readSteps(run.id)).toEqual([])
+    expect(await store.getRun(run.id)).toMatchObject({ steps: 0 })
   })
 })
 

@@ -1,15 +1,14 @@
 // What a database or its operator may do to a gateway: restore the store, set it to read only, put a pooler before it.
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createStoreClock } from '../../../core/store/postgres/store-clock.ts'
-import { lockNumberOf } from '../../../core/store/postgres/migrate.ts'
 import type { Store, StoredDelivery, StoredRun } from '../../../core/store/store.ts'
 import { run } from '../../cli/command-line.ts'
 import { newDelivery, newKey, newRequest, newRun, newSchedule, runEnd, start } from '../../contracts/store-samples.ts'
 import { type Document, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
-import { copyTables, createDatabase, query, restoreTables } from '../../postgres.ts'
+import { copyTables, createDatabase, query, restoreTables, startPostgres } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
 import { openStore } from '../open-store.ts'
 import { startDatabaseProxy } from './database-proxy.ts'
@@ -101,6 +100,45 @@ it('a gateway uses the first of several hosts that can be written, and leaves it
   await expect.poll(status, { timeout: 10_000 }).toBe(200)
 })
 
+describe('target_session_attrs', () => {
+  /** The first host only reads, but is no standby. The second one can be written. */
+  async function startTwoHosts(): Promise<(parameters: string) => string> {
+    const url = new URL(await openDatabase())
+    const server = await startPostgres()
+    onTestFinished(server.remove)
+    const name = url.pathname.slice(1)
+    await query(server.url, `CREATE DATABASE ${name}`)
+    await query(server.url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    await query(server.url, `ALTER USER postgres PASSWORD '${url.password}'`)
+    const hosts = [new URL(server.url).host, url.host].join(',')
+    return (parameters) => url.href.replace(url.host, hosts) + parameters
+  }
+
+  const startError = async (url: string): Promise<string> => {
+    const config = configFor(url, { log: { level: 'silent' } })
+    return (await run(dirname(config), ['start', '--config', config])).stderr
+  }
+
+  it('chooses among several hosts, by default one that can be written', async () => {
+    const hosts = await startTwoHosts()
+    for (const parameters of ['', '?target_session_attrs=read-write']) {
+      const gateway = await startGateway({ storage: { url: hosts(parameters) } })
+      expect((await gateway.post('/hooks/wake', wake)).status).toBe(200)
+    }
+    // Both accept the first host, because it is no standby.
+    for (const parameters of ['?target_session_attrs=primary', '?target_session_attrs=any'])
+      expect(await startError(hosts(parameters))).toContain('it only reads, as a standby does')
+  })
+
+  it('applies to a single host, too', async () => {
+    const url = await openDatabase()
+    const gateway = await startGateway({ storage: { url: `${url}?target_session_attrs=read-write` } })
+    expect((await gateway.post('/hooks/wake', wake)).status).toBe(200)
+    await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`)
+    expect(await startError(`${url}?target_session_attrs=read-write`)).toContain('it only reads, as a standby does')
+  })
+})
+
 it.each([1, 2, 3])('a start refuses a pooler in transaction mode with %i connections', async (connections) => {
   const pooler = await startTransactionPooler(await openDatabase(), connections)
   onTestFinished(pooler.close)
@@ -133,13 +171,29 @@ it('the guards and the commits of a connection do not depend on the settings of 
   ])
 })
 
-it('locks are numbered on servers whose object ids do not fit a signed number', async () => {
-  const number = lockNumberOf(3_000_000_000)
-  expect(number).toBe(-1_294_967_296)
-  expect(await query(inject('postgresUrl'), `SELECT pg_try_advisory_xact_lock(${number}, 0) AS locked`)).toEqual([
-    { locked: true },
-  ])
+it('gateways work on a server whose object ids have become larger than a signed number', async () => {
+  const url = await openDatabase()
+  await (await open(url)).close()
+  await query(url, largeIdSql)
+  expect(await query(url, "SELECT 'migration'::regclass::oid::text AS id")).toEqual([{ id: '3000000000' }])
+  const copy = `sqlite:${join(temporaryFolder(), 'copy.db')}`
+  expect((await run(temporaryFolder(), ['store', 'migrate', '--from', url, '--to', copy])).code).toBe(0)
+  const gateways = [await startGateway({ storage: { url } }), await startGateway({ storage: { url } })]
+  for (const gateway of gateways) expect((await gateway.post('/hooks/wake', wake)).status).toBe(200)
 })
+
+/** A server that has assigned two billion ids goes on with larger ones. Gives one to the table that numbers the locks. */
+const largeIdSql = `
+  SET allow_system_table_mods = on;
+  DO $$ DECLARE old oid := 'migration'::regclass; new oid := 3000000000; BEGIN
+    UPDATE pg_attribute SET attrelid = new WHERE attrelid = old;
+    UPDATE pg_index SET indrelid = new WHERE indrelid = old;
+    UPDATE pg_constraint SET conrelid = new WHERE conrelid = old;
+    UPDATE pg_type SET typrelid = new WHERE typrelid = old;
+    UPDATE pg_depend SET objid = new WHERE classid = 'pg_class'::regclass AND objid = old;
+    UPDATE pg_depend SET refobjid = new WHERE refclassid = 'pg_class'::regclass AND refobjid = old;
+    UPDATE pg_class SET oid = new WHERE oid = old;
+  END $$`
 
 it('a claim holds no lock while its texts are sent', async () => {
   const url = await openDatabase()

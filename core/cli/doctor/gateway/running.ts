@@ -1,7 +1,7 @@
 // Checks the running gateway: its state and connections, the proxy in front of it, and what it has not finished.
 import { isIP } from 'node:net'
 import { commandLine } from '../../../config/file/locate.ts'
-import { readVersion } from '../../../control/version.ts'
+import { readVersion } from '../../../version.ts'
 import { fieldsOf, listOf, textOf } from '../../../kit/shapes.ts'
 import { lacksTrustedProxy } from '../exposure.ts'
 import type { Finding, FindingId, Outcome } from '../finding.ts'

@@ -3,13 +3,14 @@ import { autocomplete, log } from '@clack/prompts'
 import { isPlainId, type LocalServer } from '../../../config/local-servers.ts'
 import { childSchema } from '../../../config/walk.ts'
 import type { Choice } from '../../../plugin/command.ts'
+import type { ModelService, Provider } from '../../../plugin/plugin.ts'
 import { type JsonSchema, Type } from '../../../typebox.ts'
 import { askModelServers } from '../../doctor/model-servers.ts'
 import { answerOf, choose } from '../../prompts.ts'
 import { canTry, describeModel } from '../attempts.ts'
 import type { Changes, SetupContext, WizardContext } from '../context.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
-import { type HostedProvider, hostedProviders, keyVariable, modelChanges } from '../model-sources.ts'
+import { keyVariable, modelChanges } from '../model-sources.ts'
 import { hasAnswer } from '../option-answers.ts'
 import { type ModelResult, tryModel } from '../try-model.ts'
 import { reference, variableOf } from '../variables.ts'
@@ -54,16 +55,20 @@ const askWhatNext = (): Promise<'other' | 'again' | 'keep'> =>
 
 type ChooseSource = () => Promise<Changes>
 
+type HostedProvider = Provider & { service: ModelService }
+
+const isHosted = (provider: Provider): provider is HostedProvider => provider.service !== undefined
+
 /** What was found comes first. The built-in model is offered, and never chosen by itself. */
 async function chooseModel(context: SetupContext): Promise<Changes> {
-  const { localServers, env } = context
-  const hosted = hostedProviders.filter(({ kind }) => context.extensions.providers.has(kind))
-  const [withKey, withoutKey] = [true, false].map((has) =>
-    hosted.filter((provider) => (keyVariable(provider, env) !== undefined) === has),
-  ) as [HostedProvider[], HostedProvider[]]
+  const { localServers, env, extensions } = context
+  const hosted = [...extensions.providers.values()].filter(isHosted)
+  const hasKey = ({ service }: HostedProvider): boolean => keyVariable(service, env) !== undefined
   const source = await choose<ChooseSource>('Which provider runs the model?', [
     ...localServers.map((server) => localChoice(server)),
-    ...[...withKey, ...withoutKey].map((provider) => hostedChoice(provider, context)),
+    ...hosted
+      .toSorted((a, b) => Number(hasKey(b)) - Number(hasKey(a)))
+      .map((provider) => hostedChoice(provider, context)),
     {
       value: () => chooseServer(context),
       label: "Another server with OpenAI's API",
@@ -76,18 +81,18 @@ async function chooseModel(context: SetupContext): Promise<Changes> {
   return await source()
 }
 
-const localChoice = ({ name, title, url, models }: LocalServer): Choice<ChooseSource> => ({
-  value: async () =>
-    modelChanges({ name, section: { kind: 'openai-compatible', baseUrl: url } }, await askModelId(models)),
+const localChoice = ({ kind, name, title, baseUrl, models }: LocalServer): Choice<ChooseSource> => ({
+  value: async () => modelChanges({ name, section: { kind, baseUrl } }, await askModelId(models)),
   label: `${title}, on this machine`,
-  hint: url,
+  hint: baseUrl,
 })
 
 function hostedChoice(provider: HostedProvider, context: SetupContext): Choice<ChooseSource> {
-  const { env, extensions } = context
-  const { kind, title, model } = provider
-  const variable = keyVariable(provider, env)
-  const schema = settingSchema(extensions.providers.get(kind)?.config, 'apiKey')
+  const { env } = context
+  const { name: kind, config, service } = provider
+  const { title, model } = service
+  const variable = keyVariable(service, env)
+  const schema = settingSchema(config, 'apiKey')
   return {
     value: async () => {
       const apiKey =

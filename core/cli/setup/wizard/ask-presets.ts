@@ -1,10 +1,11 @@
 // Asks which presets to enable, and for each the secret that its service signs with.
 import { autocompleteMultiselect, log } from '@clack/prompts'
 import { HookAuth } from '../../../config/schema/hook-auth.ts'
-import { childSchema, isRecord } from '../../../config/walk.ts'
+import { childSchema } from '../../../config/walk.ts'
 import type { Preset } from '../../../plugin/plugin.ts'
 import { CommandError } from '../../../plugin/errors.ts'
 import { escapeInLine } from '../../../kit/escape-for-terminal.ts'
+import { fieldsOf } from '../../../kit/shapes.ts'
 import type { Changes, WizardContext } from '../context.ts'
 import { createDraft, mergeChanges } from '../draft.ts'
 import { requiredSettings, variableOf, webhookVariable } from '../variables.ts'
@@ -14,7 +15,7 @@ import { askSetting } from './ask.ts'
 /** If the options name presets, only their missing secrets are asked for. */
 export async function askPresets(context: WizardContext): Promise<Changes> {
   const { presets } = context.extensions
-  const { presets: given } = sectionOf(context.given, 'hooks') as { presets?: string[] }
+  const { presets: given } = fieldsOf(context.given['hooks']) as { presets?: string[] }
   const kept: string[] = []
   const sections: Record<string, Changes> = {}
   for (const name of given ?? (await choosePresets(presets))) {
@@ -40,8 +41,6 @@ async function choosePresets(presets: ReadonlyMap<string, Preset>): Promise<stri
   )
 }
 
-const sectionOf = (changes: Changes, key: string): Changes => (isRecord(changes[key]) ? changes[key] : {})
-
 /** Returns undefined if the preset is left out after all. */
 async function askPreset(preset: Preset, context: WizardContext): Promise<Changes | undefined> {
   for (;;) {
@@ -64,7 +63,7 @@ async function askPreset(preset: Preset, context: WizardContext): Promise<Change
 
 async function askSection(preset: Preset, { given, env, extensions }: WizardContext): Promise<Changes> {
   const { name, auth, setup } = preset
-  const known = sectionOf(sectionOf(given, 'hooks'), name)
+  const known = fieldsOf(fieldsOf(given['hooks'])[name])
   const section: Record<string, unknown> = {}
   for (const setting of requiredSettings(preset).filter(({ key }) => known[key] === undefined))
     section[setting.key] = await askSetting(setting, { name, variable: variableOf(name, setting.key), env })

@@ -2,7 +2,7 @@
 import { password, text } from '@clack/prompts'
 import { answerOf, choose } from '../../prompts.ts'
 import { firstProblem, type JsonSchema, listProblems } from '../../../typebox.ts'
-import { secretText, type Setting } from '../variables.ts'
+import { reference, secretText, type Setting } from '../variables.ts'
 
 export interface TextQuestion {
   message: string
@@ -54,7 +54,7 @@ export async function askSetting(
   { name, variable, env }: SettingOwner,
 ) {
   const message = `${name} ${key}: ${(schema.description ?? key).replace(/\.$/, '')}`
-  if (env[variable] && (await useVariable(`${name} ${key}`, variable))) return `\${${variable}}`
+  if (env[variable] && (await useVariable(`${name} ${key}`, variable))) return reference(variable)
   const question = { message, schema, name: key, isOptional }
   return isSecret ? await askSecret(question, env) : await askText(question)
 }

@@ -33,6 +33,7 @@ export default defineChannel<Config>({
   target: Type.String({ pattern: '^[\\w-]+$', description: 'The id of a conversation, such as "support-17".' }),
   // The server drops a second message with the same key, so the gateway may send again when an answer was lost.
   limits: { maxText: 4000, idempotency: 'native' },
+  panel: { title: 'Plugin Name', folder: new URL('./panel/', import.meta.url), reads: ['/api/channels'] },
   async connect(config, context) {
     const stop = new AbortController()
     const call = createClient(config, stop.signal)

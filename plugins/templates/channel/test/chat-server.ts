@@ -1,4 +1,4 @@
-// A double of the chat server on a loopback address. It keeps messages, and can lose an answer or limit the rate.
+// A double of the chat server on a loopback address. It keeps messages, and can fail or limit the rate.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +15,7 @@ interface Sent {
   text: string
 }
 
-type Fault = 'lost' | { retryAfterMs: number }
+type Fault = 'lost' | { retryAfterMs: number } | { status: number }
 
 export async function openChatServer(): Promise<Platform<Settings>> {
   const said: object[] = []
@@ -35,11 +35,13 @@ export async function openChatServer(): Promise<Platform<Settings>> {
     const { conversation, text } = (await json(request)) as { conversation: string; text: string }
     const current = fault
     fault = undefined
-    if (typeof current === 'object')
+    if (typeof current === 'object' && 'retryAfterMs' in current)
       return void response.writeHead(429, { 'retry-after': String(current.retryAfterMs / 1000) }).end()
+    const status = typeof current === 'object' ? current.status : 200
+    if (status === 400) return void response.writeHead(status).end()
     sent.set(request.headers['idempotency-key'], { to: conversation, text })
     if (current === 'lost') request.socket.destroy()
-    else response.end('{}')
+    else response.writeHead(status).end('{}')
   }
 
   const server = createServer((request, response) => {
@@ -62,6 +64,7 @@ export async function openChatServer(): Promise<Platform<Settings>> {
     },
     disconnect: () => server.closeAllConnections(),
     loseNextAnswer: () => void (fault = 'lost'),
+    answerNext: (status) => void (fault = { status }),
     limitNext: (retryAfterMs) => void (fault = { retryAfterMs }),
     async close() {
       server.closeAllConnections()

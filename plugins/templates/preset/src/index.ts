@@ -48,6 +48,7 @@ export const preset = definePreset<Payload, Config>({
   deliveryId: ({ payload }) => payload.id,
   toAction,
   samples: createSamples,
+  panel: { title: 'Plugin Name', folder: new URL('./panel/', import.meta.url), reads: ['/api/requests'] },
 })
 
 export default [preset, scheme]

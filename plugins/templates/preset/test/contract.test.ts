@@ -8,6 +8,10 @@ const order = (total: number, type = 'order.created') => ({
   type,
   order: { number: 'A-1', total, currency: 'EUR' },
 })
+const anotherOrder = {
+  ...order(20, 'order.cancelled'),
+  order: { ...order(20).order, number: 'A-2', note: 'Too late.' },
+}
 const body = JSON.stringify(order(20))
 const time = Math.floor(Date.now() / 1000)
 const signature = createHmac('sha256', 'the secret').update(`${time}.${body}`).digest('hex')
@@ -16,7 +20,7 @@ presetContract(preset, {
   config: { minimumTotal: 10 },
   accepted: [
     { what: 'a new order', payload: order(20) },
-    { what: 'a cancelled order with a note', payload: { ...order(20, 'order.cancelled'), note: 'Too late.' } },
+    { what: 'a cancelled order with a note', payload: anotherOrder },
   ],
   skipped: [
     { what: 'a small order', payload: order(5) },

@@ -26,6 +26,7 @@ export default defineToolset<Config>({
   description: 'Plugin Name: searches the service.',
   config: Config,
   expected: () => [{ name: 'plugin_name_search' }],
+  panel: { title: 'Plugin Name', folder: new URL('./panel/', import.meta.url) },
   // Nothing stays connected, so there is nothing to close.
   open: async (config) => ({ tools: [createSearch(config)], close: async () => undefined }),
 })

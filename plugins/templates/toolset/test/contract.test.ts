@@ -21,6 +21,7 @@ toolsetContract(toolset, {
     token: 'a-token',
     maxResults: 20,
   },
+  module: new URL('../src/index.ts', import.meta.url),
   calls: [
     {
       tool: 'plugin_name_search',

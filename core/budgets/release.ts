@@ -1,0 +1,88 @@
+// Releases runs that wait for a budget: a few at a time, oldest first, as far as the budgets allow it.
+import type { Outage } from '../outage.ts'
+import type { Store, Timestamp, WaitingRun } from '../store/store.ts'
+import { findReachedLimit } from './budget.ts'
+import type { Counts, LiveTally } from './counts.ts'
+
+export interface ReleaseDeps {
+  store: Pick<Store, 'listWaitingRuns' | 'releaseWaitingRuns' | 'moveWaitingRuns'>
+  counts(): Counts
+  now(): Timestamp
+  /** Of the gateways on one store, one releases runs. */
+  isLeader(): boolean
+  /** Called when runs may start that waited. */
+  onReleased(): void
+  outage: Outage
+}
+
+/** So many runs are released at a time, so that few start too early if the budget is soon used up. */
+const [intervalMs, batchSize] = [250, 50]
+
+export function createRelease({ store, counts, now, isLeader, onReleased, outage }: ReleaseDeps) {
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+  let underWay: Promise<void> | undefined
+
+  function watch(): void {
+    if (isClosed) return
+    timer ??= setTimeout(() => {
+      timer = undefined
+      underWay ??= release()
+        .then(() => void outage.worked(), outage.failed)
+        .finally(() => (underWay = undefined))
+    }, intervalMs).unref()
+  }
+
+  async function release(): Promise<void> {
+    const current = counts()
+    const { tallies, refresh } = current
+    await refresh()
+    const closed = new Set(tallies.filter((tally) => isClosedFor(current, tally)))
+    const list = (after: number) =>
+      store.listWaitingRuns({ after, limit: batchSize, except: Array.from(closed, ({ budget }) => budget.key) })
+    let left = batchSize
+    let page = await list(0)
+    while (page.length > 0 && left > 0 && current === counts() && isLeader()) {
+      const ids = selectRuns(current, { page, closed, limit: left })
+      left -= ids.length
+      if (ids.length > 0 && (await store.releaseWaitingRuns(ids, now())).length > 0) onReleased()
+      page = await list(page.at(-1)?.seq ?? 0)
+    }
+    for (const { budget, window } of closed) await store.moveWaitingRuns({ budget: budget.key, until: window.end })
+    if (page.length > 0) return watch()
+    for (const tally of tallies) if (!closed.has(tally)) tally.hasWaiting = false
+  }
+
+  return {
+    /** Looks for runs that wait, and again until none is left that may start. */
+    watch,
+    close: async () => {
+      isClosed = true
+      clearTimeout(timer)
+      await underWay
+    },
+  }
+}
+
+/** Selects runs so that none overtakes an older one that waits for the same budget. Adds to the closed budgets. */
+function selectRuns(
+  counts: Counts,
+  { page, closed, limit }: { page: readonly WaitingRun[]; closed: Set<LiveTally>; limit: number },
+): string[] {
+  const ids: string[] = []
+  for (const run of page) {
+    if (ids.length === limit) break
+    const tallies = counts.talliesOf(run)
+    const blocking = tallies.filter((tally) => closed.has(tally) || isClosedFor(counts, tally))
+    for (const tally of blocking) closed.add(tally)
+    if (blocking.length > 0) continue
+    for (const tally of tallies) tally.used.runs++
+    ids.push(run.id)
+  }
+  return ids
+}
+
+function isClosedFor({ enterWindow }: Counts, tally: LiveTally): boolean {
+  enterWindow(tally)
+  return findReachedLimit(tally, 1) !== undefined
+}

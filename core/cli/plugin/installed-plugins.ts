@@ -1,0 +1,144 @@
+// The commands `plugin add`, `plugin list` and `plugin remove`: the plugins of a configuration, and their npm packages.
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from '../../config/config-error.ts'
+import { readLocatedConfig } from '../../config/file/locate.ts'
+import { changeListInFile } from '../../config/file/merge.ts'
+import type { ConfigDocument } from '../../config/file/read.ts'
+import { type Extensions, loadExtensions } from '../../loader/registry.ts'
+import { CommandError } from '../../plugin/errors.ts'
+import type { CommandContext } from '../../plugin/plugin.ts'
+import { describeNpmPackage, installPackage, readPackageSpec, uninstallPackage } from './npm.ts'
+import { describeSettings } from './settings-needed.ts'
+
+interface Options {
+  config?: string | undefined
+  json?: boolean | undefined
+}
+
+type Output = Pick<CommandContext, 'terminal'>
+
+/** Installs a package, checks it together with the plugins that are there, and adds it to `plugins`. */
+export async function addPlugin(
+  { package: given, config, json = false }: Options & { package: string },
+  { terminal }: Output,
+): Promise<void> {
+  const spec = readPackageSpec(given)
+  const document = readLocatedConfig(config)
+  const { dir } = document
+  const { name, version } = await describeNpmPackage(dir, spec)
+  const wasInstalled = isInstalled(dir, name)
+  ensureManifest(dir)
+  await installPackage(dir, spec)
+  const undo = async (): Promise<void> => {
+    if (!wasInstalled) await uninstallPackage(dir, name).catch(() => undefined)
+  }
+  using extensions = await loadExtensions({ ...document, plugins: [...new Set([...document.plugins, name])] })
+  const problem = extensions.problems.find((sentence) => sentence.includes(`"${name}"`))
+  if (problem !== undefined) {
+    await undo()
+    throw new CommandError(`${problem} ${wasInstalled ? 'It was updated.' : 'It was not added.'}`)
+  }
+  const own = listExtensions(extensions, name)
+  const settings = describeSettings(own)
+  const missing = document.plugins.includes(name) ? [] : addEntry(document, name, extensions)
+  const added = { name, version, extensions: own.map(({ kind, name: called }) => ({ kind, name: called })), settings }
+  if (json) terminal.printJson({ ...added, file: document.file, ...(missing.length > 0 && { missing }) })
+  else terminal.print(describeAdded(added, { file: document.file, missing }))
+  if (missing.length > 0) throw new CommandError(`"${name}" is installed, but not in \`plugins\` yet.`)
+}
+
+/** @returns what the configuration lacks, so that the entry was not written: the gateway would not start. */
+function addEntry(document: ConfigDocument, name: string, extensions: Extensions): string[] {
+  try {
+    changeListInFile(document, { keys: ['plugins'], add: name }, extensions)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map(({ path, problem }) => `${path} ${problem}`)
+  }
+}
+
+interface Added {
+  name: string
+  version: string
+  extensions: readonly { kind: string; name: string }[]
+  settings: readonly string[]
+}
+
+function describeAdded({ name, version, extensions, settings }: Added, { file, missing }: AddedTo): string {
+  const brings = extensions.map((one) => `${one.kind} ${one.name}`).join(', ')
+  const head = `${name} ${version} is installed: ${brings}.`
+  if (missing.length === 0)
+    return [head, `It is in \`plugins\` of ${file}. Restart the gateway to load it.`, ...settings].join('\n')
+  const add = `Add '${name}' to \`plugins\` of ${file} together with these settings:`
+  return [head, add, ...missing.map((sentence) => `  ${sentence}`)].join('\n')
+}
+
+interface AddedTo {
+  file: string
+  missing: readonly string[]
+}
+
+export async function listPlugins({ config, json }: Options, { terminal }: Output): Promise<void> {
+  const document = readLocatedConfig(config)
+  using extensions = await loadExtensions(document)
+  const plugins = document.plugins.map((source) => describePlugin(extensions, source))
+  await terminal.printList(plugins, {
+    noun: 'plugins',
+    json,
+    columns: {
+      PLUGIN: ({ source }) => source,
+      PACKAGE: ({ name }) => name ?? '-',
+      VERSION: ({ version }) => version ?? '-',
+      EXTENSIONS: ({ extensions: brought }) => brought.map((one) => `${one.kind} ${one.name}`).join(', ') || '-',
+      PROBLEM: ({ problems }) => problems?.[0],
+    },
+  })
+}
+
+function describePlugin(extensions: Extensions, source: string) {
+  const { name, version } = extensions.packages.get(source) ?? {}
+  const problems = extensions.problems.filter((sentence) => sentence.includes(`"${source}"`))
+  return {
+    source,
+    ...(name !== undefined && { name }),
+    ...(version !== undefined && { version }),
+    extensions: listExtensions(extensions, source).map((one) => ({ kind: one.kind, name: one.name })),
+    ...(problems.length > 0 && { problems }),
+  }
+}
+
+/** Removes an entry of `plugins`, and uninstalls its package if it was installed here. */
+export async function removePlugin(
+  { plugin, config, json = false }: Options & { plugin: string },
+  { terminal }: Output,
+): Promise<void> {
+  const document = readLocatedConfig(config)
+  const { dir, file } = document
+  const index = ((document.value['plugins'] ?? []) as unknown[]).indexOf(plugin)
+  if (index === -1)
+    throw new CommandError(`"${plugin}" is not in \`plugins\` of ${file}; "svc-gateway plugin list" shows what is.`)
+  const rest = document.plugins.filter((one) => one !== plugin)
+  using extensions = await loadExtensions({ ...document, plugins: rest })
+  changeListInFile(document, { keys: ['plugins'], removeAt: index }, extensions)
+  const uninstalled = isInstalled(dir, plugin)
+  if (uninstalled) await uninstallPackage(dir, plugin)
+  if (json) terminal.printJson({ plugin, file, uninstalled })
+  else
+    terminal.print(
+      `${plugin} is removed from ${file}${uninstalled ? ' and uninstalled' : ''}. Restart the gateway to unload it.`,
+    )
+}
+
+const listExtensions = ({ sources }: Extensions, source: string) =>
+  [...sources].flatMap(([extension, from]) => (from === source ? [extension] : []))
+
+const isInstalled = (dir: string, name: string): boolean =>
+  !name.startsWith('.') && !name.startsWith('/') && existsSync(join(dir, 'node_modules', name, 'package.json'))
+
+/** npm records there what is installed. */
+function ensureManifest(dir: string): void {
+  const file = join(dir, 'package.json')
+  if (!existsSync(file)) writeFileSync(file, '{\n  "private": true\n}\n')
+}

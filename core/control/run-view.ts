@@ -1,0 +1,144 @@
+// A run in the form that the API returns: its schema, and how it is made of what is stored.
+import { runKinds, runStatuses } from '../store/run-spec.ts'
+import type { ListedRun, StoredDelivery, SubagentUsage } from '../store/store.ts'
+import { traceIdOf } from '../telemetry/trace-context.ts'
+import { type Static, Type } from '../typebox.ts'
+import { content } from './content.ts'
+import { iso, Time } from './lists.ts'
+import { UsageFields, UsageOfSubagents, viewSubagents, viewUsage } from './usage-view.ts'
+
+const Delivery = Type.Object({
+  id: Type.String(),
+  channel: Type.String(),
+  to: Type.String(),
+  status: Type.Enum(['pending', 'sent', 'failed', 'unknown', 'skipped']),
+  reason: Type.Optional(Type.String()),
+})
+
+/** The schema of a run. */
+export const Run = Type.Object({
+  id: Type.String(),
+  traceId: Type.Optional(Type.String({ description: 'The id of its trace, if traces were on when it was accepted.' })),
+  kind: Type.Enum([...runKinds], { description: 'What started the run.' }),
+  agentId: Type.String(),
+  sessionKey: Type.String(),
+  model: Type.Optional(
+    Type.String({ description: 'The model that executed the run. Before that, the requested model, if any.' }),
+  ),
+  status: Type.Enum([...runStatuses], {
+    description: '`waiting`: a person must approve a tool call. The last four statuses are final.',
+  }),
+  origin: Type.Object(
+    {
+      kind: Type.Enum([...runKinds]),
+      name: Type.String(),
+      mapping: Type.Optional(Type.String()),
+      trusted: Type.Boolean(),
+      client: Type.Optional(
+        Type.String({ description: "The client that started it, unless it was the gateway's own credential." }),
+      ),
+    },
+    { description: 'What the run originates from.' },
+  ),
+  name: Type.Optional(Type.String()),
+  reply: Type.Optional(Type.String(content)),
+  error: Type.Optional(
+    Type.Object(
+      { type: Type.String(), message: Type.String(), detail: Type.Optional(Type.String(content)) },
+      { description: 'Why there is no reply. For a run that has not ended: why its last attempt failed.' },
+    ),
+  ),
+  usage: Type.Optional(UsageFields),
+  subagents: Type.Optional(UsageOfSubagents),
+  parentRunId: Type.Optional(Type.String({ description: 'The run whose tool started it.' })),
+  toolErrors: Type.Optional(
+    Type.Array(Type.Object({ tool: Type.String(), message: Type.String() }), {
+      description: 'What tools threw, at most 20. The agent reads none of it.',
+      ...content,
+    }),
+  ),
+  requestId: Type.Optional(Type.String({ description: 'The webhook request that started the run.' })),
+  retryOf: Type.Optional(Type.String({ description: 'The failed run that this run retries.' })),
+  retriedAs: Type.Optional(Type.String({ description: 'The run that retries this one.' })),
+  deliveries: Type.Array(Delivery, { description: 'The deliveries of the reply.' }),
+  createdAt: Time(),
+  queuedMs: Type.Optional(
+    Type.Integer({ description: 'Milliseconds from its acceptance to the start of its first attempt.' }),
+  ),
+  attempts: Type.Array(
+    Type.Object({
+      startedAt: Time(),
+      endedAt: Type.Optional(Time()),
+      reason: Type.Optional(
+        Type.String({
+          description:
+            'Why it did not end the run. `interrupted`: the gateway ended. `stopped`: the gateway was stopped. `waiting`: it waited for an approval. Else the ' +
+            'error of its model.',
+        }),
+      ),
+    }),
+    { description: 'The attempts, oldest first.' },
+  ),
+  startedAt: Type.Optional(Time('When the latest attempt started.')),
+  nextAttemptAt: Type.Optional(
+    Time('When the run is tried again after a transient failure of its model, or when its budget opens.'),
+  ),
+  waitingFor: Type.Optional(Type.String({ description: 'The key of the budget that the run waits for.' })),
+  endedAt: Type.Optional(Time()),
+})
+export type Run = Static<typeof Run>
+
+export function viewRun(
+  run: Omit<ListedRun, 'seq'>,
+  deliveries: readonly Omit<StoredDelivery, 'seq'>[],
+  subagents?: SubagentUsage,
+): Run {
+  const { id, kind, agentId, sessionKey, status, spec, result } = run
+  return {
+    id,
+    ...(spec.trace && { traceId: traceIdOf(spec.trace) }),
+    kind,
+    agentId,
+    sessionKey,
+    model: result.model ?? spec.model,
+    status,
+    origin: spec.origin,
+    name: spec.name,
+    reply: result.reply,
+    error: result.error,
+    usage: result.usage && viewUsage(result.usage),
+    ...(subagents && subagents.runs > 0 && { subagents: viewSubagents(subagents) }),
+    toolErrors: result.toolErrors && [...result.toolErrors],
+    parentRunId: spec.parentRunId,
+    requestId: spec.requestId,
+    retryOf: spec.retryOf,
+    retriedAs: result.retriedAs,
+    deliveries: deliveries.map(viewDelivery),
+    createdAt: iso(run.createdAt),
+    ...viewAttempts(run),
+    ...(run.startedAt !== null && { startedAt: iso(run.startedAt) }),
+    ...(status === 'queued' && result.retry && { nextAttemptAt: iso(result.retry.nextAt) }),
+    ...(status === 'queued' &&
+      run.waiting && { nextAttemptAt: iso(run.waiting.until), waitingFor: run.waiting.budget }),
+    ...(run.endedAt !== null && { endedAt: iso(run.endedAt) }),
+  }
+}
+
+function viewAttempts(run: Omit<ListedRun, 'seq'>): Pick<Run, 'queuedMs' | 'attempts'> {
+  const { attempts, createdAt, startedAt, endedAt, status } = run
+  const earlier = attempts.map((attempt) => ({
+    startedAt: iso(attempt.startedAt),
+    endedAt: iso(attempt.endedAt),
+    reason: attempt.reason,
+  }))
+  // A run that is queued or waits has no attempt but the earlier ones.
+  const isLatest =
+    startedAt !== null && status !== 'queued' && status !== 'waiting' && attempts.at(-1)?.startedAt !== startedAt
+  const latest = isLatest ? [{ startedAt: iso(startedAt), ...(endedAt !== null && { endedAt: iso(endedAt) }) }] : []
+  const firstStart = attempts[0]?.startedAt ?? startedAt
+  return { attempts: [...earlier, ...latest], ...(firstStart !== null && { queuedMs: firstStart - createdAt }) }
+}
+
+function viewDelivery({ id, channel, to, status, reason }: Omit<StoredDelivery, 'seq'>): Run['deliveries'][number] {
+  return { id, channel, to, status: status === 'sending' ? 'pending' : status, ...(reason !== null && { reason }) }
+}

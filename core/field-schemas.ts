@@ -1,0 +1,22 @@
+// The schemas of common fields: texts that must not be blank, lists of them, and counts.
+import { notBlank, Type } from './typebox.ts'
+
+interface TextOptions {
+  default?: string
+  /** True: the text is kept out of logs and answers. */
+  secret?: true
+  /** True: the text is a path. */
+  path?: true
+}
+
+export const Text = (description: string, options: TextOptions = {}) =>
+  Type.String({ pattern: notBlank, ...options, description })
+
+export const OptionalText = (description: string) => Type.Optional(Text(description))
+
+export const Texts = (description: string, options: { default?: string[]; minItems?: number } = {}) =>
+  Type.Array(Type.String({ pattern: notBlank }), { ...options, description })
+
+/** A whole number from 0. */
+export const Count = (description: string, options: { default?: number } = {}) =>
+  Type.Integer({ minimum: 0, ...options, description })

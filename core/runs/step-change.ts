@@ -1,0 +1,23 @@
+// Shortens steps for live updates.
+import type { Json } from '../plugin/plugin.ts'
+import type { StepChange } from '../store/commits/changes.ts'
+import type { ListedStep, Step, StoredRun } from '../store/store.ts'
+
+/** Live updates are short: what was said is read from the API. */
+const maxLiveLength = 500
+
+/** The arguments of a call are shown while it runs. */
+export function toStepChange(
+  { id, agentId, sessionKey }: Pick<StoredRun, 'id' | 'agentId' | 'sessionKey'>,
+  { message: _message, content, ...step }: Step,
+): StepChange {
+  const args = content?.args === undefined ? null : { args: shorten(content.args) }
+  const error = step.detail.error?.slice(0, maxLiveLength)
+  const detail = { ...step.detail, ...(error !== undefined && { error }) }
+  return { runId: id, agentId, sessionKey, step: { ...step, detail, content: args } as ListedStep }
+}
+
+function shorten(args: Json): Json {
+  const text = JSON.stringify(args)
+  return text.length <= maxLiveLength ? args : `${text.slice(0, maxLiveLength).toWellFormed()}…`
+}

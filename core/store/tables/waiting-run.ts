@@ -1,0 +1,74 @@
+// Runs that wait until a budget opens again, and how they are released.
+import type { RunSpec } from '../run-spec.ts'
+import type { Timestamp, Transaction } from '../transaction.ts'
+import { toRunUsageRow, usageInsertion } from './budget.ts'
+import type { BudgetWait, RunRef } from './run.ts'
+
+export const waitingRunWrites = { postponeRun, releaseWaitingRuns, moveWaitingRuns }
+export const waitingRunReads = { listWaitingRuns }
+
+const postponeSql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL,
+    not_before = ?, waits_for = ?, aside = 1
+  WHERE id = ? AND fencing_token = ? AND status = 'running'`
+
+/** Returns a running run that has done nothing yet to the queue, where it waits until a budget opens. */
+export async function postponeRun(
+  tx: Transaction,
+  { id, fencingToken }: RunRef,
+  { budget, until }: BudgetWait,
+): Promise<boolean> {
+  return (await tx.run(postponeSql, until, budget, id, fencingToken)) === 1
+}
+
+/** A run that waits for a budget. */
+export interface WaitingRun {
+  seq: number
+  id: string
+  agentId: string
+  spec: Omit<RunSpec, 'message'>
+}
+
+const waitingSql = (exceptions: number) => `
+  SELECT seq, id, agent_id AS "agentId", spec FROM run
+  WHERE status = 'queued' AND waits_for IS NOT NULL AND seq > ?${' AND waits_for <> ?'.repeat(exceptions)}
+  ORDER BY seq LIMIT ?`
+
+interface WaitingPage {
+  after: number
+  limit: number
+  /** The keys of budgets whose runs are left out. */
+  except: readonly string[]
+}
+
+/** The runs that wait for budgets, oldest first, those after a number. */
+export async function listWaitingRuns(tx: Transaction, { after, limit, except }: WaitingPage): Promise<WaitingRun[]> {
+  const sql = waitingSql(except.length)
+  const rows = await tx.all<Omit<WaitingRun, 'spec'> & { spec: string }>(sql, after, ...except, limit)
+  return rows.map(({ seq, id, agentId, spec }) => ({ seq, id, agentId, spec: JSON.parse(spec) as WaitingRun['spec'] }))
+}
+
+const releaseSql = `
+  UPDATE run SET not_before = NULL, waits_for = NULL, aside = 0
+  WHERE id = ? AND status = 'queued' AND waits_for IS NOT NULL AND steps = 0
+  RETURNING agent_id AS "agentId", spec`
+
+/** Lets runs start that waited for a budget. They count as runs from now on. @returns their ids */
+export async function releaseWaitingRuns(tx: Transaction, ids: readonly string[], at: Timestamp): Promise<string[]> {
+  const released: string[] = []
+  for (const id of ids) {
+    const [run] = await tx.all<{ agentId: string; spec: string }>(releaseSql, id)
+    if (!run) continue
+    released.push(id)
+    const spec = JSON.parse(run.spec) as Pick<RunSpec, 'origin'>
+    await tx.insert(usageInsertion, [toRunUsageRow({ agentId: run.agentId, spec }, at)])
+  }
+  return released
+}
+
+const moveSql = `UPDATE run SET not_before = ? WHERE status = 'queued' AND waits_for IS NOT NULL AND waits_for = ?`
+
+/** Changes how long the runs that wait for a budget are expected to wait. */
+export async function moveWaitingRuns(tx: Transaction, { budget, until }: BudgetWait): Promise<number> {
+  return await tx.run(moveSql, until, budget)
+}

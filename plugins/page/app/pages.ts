@@ -1,0 +1,195 @@
+// A list that is loaded page by page and changed by live updates, and a single record that is loaded.
+import { batch, type ReadonlySignal, signal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import { messageOf, useApp } from './app.ts'
+
+export type LoadState = 'loading' | 'ready' | 'failed'
+
+export interface Pages<Row> {
+  rows: ReadonlySignal<readonly Row[]>
+  state: ReadonlySignal<LoadState>
+  error: ReadonlySignal<string | undefined>
+  cursor: ReadonlySignal<string | undefined>
+  hasMore: ReadonlySignal<boolean>
+  /** Whether new rows have pushed old ones out, so that no page follows the last row. */
+  isCut: ReadonlySignal<boolean>
+  keyOf(row: Row): string
+  /** Appends the next page. */
+  more(): Promise<void>
+  /** Loads the first page again and drops the others. */
+  reload(): Promise<void>
+  /** Replaces rows that have changed, and puts new ones at the top. */
+  merge(changes: readonly Row[], isListed: (row: Row) => boolean): void
+}
+
+export interface Page<Row> {
+  items: Row[]
+  next?: string | undefined
+}
+
+/** A list grows with live updates to this many rows. Then new ones push old ones out, which can be loaded again. */
+const maxRows = 400
+
+export function createPages<Row>(
+  load: (cursor: string | undefined) => Promise<Page<Row>>,
+  keyOf: (row: Row) => string,
+): Pages<Row> {
+  const rows = signal<readonly Row[]>([])
+  const state = signal<LoadState>('loading')
+  const error = signal<string | undefined>(undefined)
+  const cursor = signal<string | undefined>(undefined)
+  const hasMore = signal(false)
+  const isCut = signal(false)
+  let latest = 0
+  let isShown = false
+
+  async function fetchFirst(): Promise<void> {
+    const own = ++latest
+    state.value = 'loading'
+    try {
+      const page = await load(undefined)
+      // While nothing is shown, an earlier answer is better than none.
+      if (own === latest || !isShown) show(page.items, page.next)
+    } catch (problem) {
+      if (own === latest) fail(problem)
+    }
+  }
+
+  async function fetchNext(from: string | undefined): Promise<void> {
+    const isOver = (): boolean => cursor.peek() !== from || isCut.peek()
+    const own = latest
+    state.value = 'loading'
+    try {
+      const { items, next } = await load(from)
+      if (own !== latest) return
+      if (isOver()) state.value = 'ready'
+      else show(append(rows.peek(), items), next)
+    } catch (problem) {
+      if (own === latest) fail(problem)
+    }
+  }
+
+  function show(items: readonly Row[], next: string | undefined): void {
+    isShown = true
+    batch(() => {
+      rows.value = items
+      cursor.value = next
+      hasMore.value = next !== undefined
+      isCut.value = false
+      error.value = undefined
+      state.value = 'ready'
+    })
+  }
+
+  function fail(problem: unknown): void {
+    batch(() => {
+      error.value = messageOf(problem)
+      state.value = 'failed'
+    })
+  }
+
+  function append(known: readonly Row[], items: readonly Row[]): Row[] {
+    const keys = new Set(known.map(keyOf))
+    return [...known, ...items.filter((row) => !keys.has(keyOf(row)))]
+  }
+
+  return {
+    rows,
+    state,
+    error,
+    cursor,
+    hasMore,
+    isCut,
+    keyOf,
+    reload: fetchFirst,
+    more: async () => {
+      if (state.peek() !== 'loading' && hasMore.peek() && !isCut.peek()) await fetchNext(cursor.peek())
+    },
+    merge: (changes, isListed) => {
+      const newest = new Map(changes.map((row) => [keyOf(row), row]))
+      const most = Math.max(maxRows, rows.peek().length)
+      const kept = rows.peek().flatMap((row) => {
+        const changed = newest.get(keyOf(row))
+        newest.delete(keyOf(row))
+        if (changed === undefined) return [row]
+        return isListed(changed) ? [changed] : []
+      })
+      const added = [...newest.values()].filter(isListed).toReversed()
+      const merged = [...added, ...kept]
+      batch(() => {
+        rows.value = merged.slice(0, most)
+        // The cursor continues after the rows that are gone.
+        if (merged.length > most) isCut.value = true
+      })
+    },
+  }
+}
+
+/** The pages of a list. A change of `key` loads another list; a new connection loads this one again. */
+export function usePages<Row extends { id: string }>(
+  key: string,
+  load: (cursor: string | undefined) => Promise<Page<Row>>,
+): Pages<Row>
+export function usePages<Row>(
+  key: string,
+  load: (cursor: string | undefined) => Promise<Page<Row>>,
+  keyOf: (row: Row) => string,
+): Pages<Row>
+export function usePages<Row>(
+  key: string,
+  load: (cursor: string | undefined) => Promise<Page<Row>>,
+  keyOf = (row: Row): string => (row as { id: string }).id,
+): Pages<Row> {
+  const { live } = useApp()
+  const pages = useMemo(() => createPages(load, keyOf), [key])
+  useEffect(() => void pages.reload(), [pages, live.epoch.value])
+  return pages
+}
+
+export interface Loaded<Value> {
+  value: ReadonlySignal<Value | undefined>
+  state: ReadonlySignal<LoadState>
+  error: ReadonlySignal<string | undefined>
+  reload(): Promise<void>
+  /** Changes the value without loading it. */
+  set(value: Value): void
+}
+
+export function createLoaded<Value>(load: () => Promise<Value>): Loaded<Value> {
+  const value = signal<Value | undefined>(undefined)
+  const state = signal<LoadState>('loading')
+  const error = signal<string | undefined>(undefined)
+  let latest = 0
+  return {
+    value,
+    state,
+    error,
+    set: (next) => void (value.value = next),
+    reload: async () => {
+      const own = ++latest
+      try {
+        const next = await load()
+        if (own !== latest && value.peek() !== undefined) return
+        batch(() => {
+          value.value = next
+          error.value = undefined
+          state.value = 'ready'
+        })
+      } catch (problem) {
+        if (own !== latest) return
+        batch(() => {
+          error.value = messageOf(problem)
+          state.value = 'failed'
+        })
+      }
+    },
+  }
+}
+
+/** One record. A change of `key` loads another one; a new connection loads this one again. */
+export function useLoaded<Value>(key: string, load: () => Promise<Value>): Loaded<Value> {
+  const { live } = useApp()
+  const loaded = useMemo(() => createLoaded(load), [key])
+  useEffect(() => void loaded.reload(), [loaded, live.epoch.value])
+  return loaded
+}

@@ -1,0 +1,136 @@
+// The commands `plugin add`, `plugin list` and `plugin remove`, with npm and packages that are files.
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryFolder } from '../helpers.ts'
+import { run } from './command-line.ts'
+
+const packed = fileURLToPath(new URL('../fixtures/svc-gateway-plugin-almanac-1.0.0.tgz', import.meta.url))
+const almanac = 'svc-gateway-plugin-almanac'
+
+const text = (plugins: string) => `{
+  // The comments stay.
+  plugins: [${plugins}],
+  gateway: { auth: { token: 'token-of-the-gateway-0123456789' } }, // So does this one.
+}
+`
+
+function start(plugins = '') {
+  const dir = temporaryFolder()
+  const file = join(dir, 'gateway.json5')
+  writeFileSync(file, text(plugins), { mode: 0o600 })
+  const plugin = (...args: string[]) => run(dir, ['plugin', ...args, '--config', file])
+  return { dir, file, plugin, config: () => readFileSync(file, 'utf8') }
+}
+
+/** Packs a package with this module. */
+function pack(dir: string, { name, code, manifest = {} }: { name: string; code: string; manifest?: object }): string {
+  const folder = join(dir, 'package')
+  mkdirSync(folder)
+  const described = { name, version: '2.0.0', type: 'module', exports: './index.js', ...manifest }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(described))
+  writeFileSync(join(folder, 'index.js'), code)
+  execFileSync('tar', ['-czf', join(dir, `${name}.tgz`), '-C', dir, 'package'])
+  return join(dir, `${name}.tgz`)
+}
+
+describe('plugin add', () => {
+  it('installs a package without its scripts, adds it, lists and removes it', { timeout: 120_000 }, async () => {
+    const { dir, file, plugin, config } = start()
+    const added = await plugin('add', packed)
+    expect(added).toMatchObject({ code: 0, stderr: '' })
+    expect(added.stdout).toContain(`It is in \`plugins\` of ${file}. Restart the gateway to load it.`)
+    expect(added.stdout).toContain('The channel almanac-post: set channels.almanac-post (url, token).')
+    expect(config()).toBe(text(`'${almanac}'`))
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(existsSync(join(dir, 'node_modules', almanac, 'scripts-ran'))).toBe(false)
+
+    const extensions = [
+      'channel almanac-post',
+      'toolset almanac',
+      'scheme almanac',
+      'preset almanac-feed',
+      'provider almanac-models',
+      'command almanac',
+    ]
+    const listed = await plugin('list', '--json')
+    expect(JSON.parse(listed.stdout)).toEqual({
+      source: almanac,
+      name: almanac,
+      version: '1.0.0',
+      extensions: extensions.map((one) => ({ kind: one.split(' ')[0], name: one.split(' ')[1] })),
+    })
+    expect((await plugin('list')).stdout).toBe(`${almanac}  ${almanac}  1.0.0  ${extensions.join(', ')}\n`)
+
+    const removed = await plugin('remove', almanac, '--json')
+    expect(JSON.parse(removed.stdout)).toEqual({ plugin: almanac, file, uninstalled: true })
+    expect(config()).toBe(text(''))
+    expect(existsSync(join(dir, 'node_modules', almanac))).toBe(false)
+    expect(await plugin('list')).toEqual({ code: 0, stdout: '', stderr: 'There are no plugins to list.\n' })
+  })
+
+  it('refuses what the gateway would refuse, and leaves everything as it was', async () => {
+    const { dir, plugin, config } = start()
+    const code = `export default { kind: 'toolset', name: 'dice', description: 'Dice.', tools: [] }`
+    const refused = await plugin('add', pack(dir, { name: 'plugin-dice', code }))
+    expect(refused).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^The toolset "dice" from "plugin-dice" was refused: .* It was not added\.\n$/),
+    })
+    expect(config()).toBe(text(''))
+    expect(existsSync(join(dir, 'node_modules', 'plugin-dice'))).toBe(false)
+  })
+
+  it('says which settings are required before it adds the entry', async () => {
+    const { dir, plugin, config } = start()
+    const code = `export default { kind: 'toolset', name: 'dice', description: 'Dice.',
+      config: { type: 'object', required: ['sides'], properties: { sides: { type: 'number' } } },
+      open: async () => ({ tools: [], close: async () => undefined }) }`
+    const added = await plugin('add', pack(dir, { name: 'plugin-dice', code }))
+    expect(added).toMatchObject({ code: 1, stderr: '"plugin-dice" is installed, but not in `plugins` yet.\n' })
+    expect(added.stdout).toMatch(/together with these settings:\n {2}tools\.dice\.sides is required\n$/)
+    expect(config()).toBe(text(''))
+  })
+
+  it.each([
+    ['git+https://example.com/x.git', 'is not the name of an npm package'],
+    ['./nothing.tgz', 'there is no such .tgz file or folder'],
+  ])('refuses %s in one sentence', async (given, sentence) => {
+    const { dir, plugin } = start()
+    const refused = await plugin('add', given)
+    expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) })
+    expect(refused.stderr.trimEnd().split('\n')).toHaveLength(1)
+    expect(existsSync(join(dir, 'package.json'))).toBe(false)
+  })
+
+  it('says in one sentence that the registry does not have the package', async () => {
+    const registry = createServer((_request, response) => response.writeHead(404).end('{"error":"Not found"}'))
+    await once(registry.listen(0, '127.0.0.1'), 'listening')
+    onTestFinished(() => void registry.close())
+    const { dir, file } = start()
+    const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`
+    for (const name of ['svc-gateway-plugin-dicee', '@acme/dice'])
+      expect(await run(dir, ['plugin', 'add', name, '--config', file], { env: { npm_config_registry: url } })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr:
+          `The registry of npm has no package "${name}" that you may read. Check the spelling; for a private registry, ` +
+          'set it and its token in .npmrc; or give the path of a .tgz file or of a folder.\n',
+      })
+  })
+
+  it('names the plugins there are when asked to remove another one', async () => {
+    const { plugin, file } = start()
+    expect(await plugin('remove', 'nothing')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `"nothing" is not in \`plugins\` of ${file}; "svc-gateway plugin list" shows what is.\n`,
+    })
+  })
+})

@@ -1,0 +1,304 @@
+// Tests reading, checking, editing and saving the configuration file over the control API.
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { compileCheck } from '../../core/typebox.ts'
+import { describe, expect, it } from 'vitest'
+import {
+  baseDocument,
+  gatewayToken,
+  hookToken,
+  type RunningGateway,
+  spawnGateway,
+  startGateway,
+  startGatewayOn,
+  temporaryFolder,
+} from '../helpers.ts'
+import { closeAtEnd, share } from '../share.ts'
+
+const operator = { authorization: `Bearer ${gatewayToken}` }
+const adminToken = 'the-token-of-an-admin-0123456789'
+
+const text = `// Kept.
+{
+  gateway: { port: 0, auth: { token: '${gatewayToken}', clients: [
+    { name: 'ann', role: 'admin', token: '${adminToken}' },
+    { name: 'bob', role: 'operator', token: 'the-token-of-an-operator-012345' },
+  ] } },
+  hooks: {
+    enabled: true, // on
+    token: '${hookToken}',
+    mappings: [
+      { id: 'one', match: { path: 'one' }, messageTemplate: 'One.', deliver: false },
+    ],
+  },
+  agents: { defaults: { heartbeat: { every: 0 } } },
+}
+`
+
+async function start() {
+  const dir = temporaryFolder()
+  const file = join(dir, 'gateway.json5')
+  writeFileSync(file, text, { mode: 0o600 })
+  return withFile(await startGatewayOn(file), file)
+}
+
+function withFile(gateway: RunningGateway, file: string) {
+  const call = (path: string, body: object, headers = {}) => gateway.post(path, body, { ...operator, ...headers })
+  return {
+    ...gateway,
+    file,
+    call,
+    read: async () => (await gateway.get('/api/config/file')).body as { text: string; etag: string },
+    check: async (changed: string) => (await call('/api/config/check', { text: changed })).body,
+    save: (changed: string, etag: string, headers = {}) =>
+      call('/api/config/file', { text: changed }, { 'if-match': etag, ...headers }),
+    audit: async () =>
+      (await gateway.get('/api/audit')).body.items as { action: string; actor: object; outcome: string }[],
+  }
+}
+
+describe('GET /api/config/file', () => {
+  const gateway = share(start)
+
+  it('returns the text as it is, with its entity tag, and records who has read it', async () => {
+    const { get, file, audit, logged } = gateway()
+    const { status, body, headers } = await get('/api/config/file', { authorization: `Bearer ${adminToken}` })
+    expect([status, body]).toEqual([
+      200,
+      { ok: true, file, text, etag: expect.stringMatching(/^"[\w-]{22}"$/), isWritable: true },
+    ])
+    expect([headers.get('etag'), headers.get('cache-control')]).toEqual([body.etag, 'no-store'])
+    expect((await audit())[0]).toMatchObject({ action: 'config.read', actor: { name: 'ann' }, outcome: 'done' })
+    expect(logged.join()).not.toContain(adminToken)
+  })
+
+  it('refuses an operator, and records that', async () => {
+    const { get, audit } = gateway()
+    const refused = await get('/api/config/file', { authorization: 'Bearer the-token-of-an-operator-012345' })
+    expect([refused.status, refused.body.error.message]).toEqual([403, expect.stringContaining('needs the role admin')])
+    await expect
+      .poll(async () => (await audit())[0])
+      .toMatchObject({ action: 'config.read', actor: { name: 'bob' }, outcome: 'refused' })
+  })
+})
+
+describe('POST /api/config/check', () => {
+  const gateway = share(start)
+
+  it('finds nothing in the file', async () => {
+    expect(await gateway().check(text)).toMatchObject({ ok: true, problems: [], changed: [], restartFor: [] })
+  })
+
+  it('names each problem with its place and the nearest known key, and saves nothing', async () => {
+    const { check, file } = gateway()
+    const wrong = text
+      .replace('enabled: true', 'enabld: true')
+      .replace("id: 'one', ", "id: 'one', sessionKey: '{{a | shout}}', ")
+    const { problems } = await check(wrong)
+    expect(problems).toMatchObject([
+      { path: 'hooks.enabld', line: 8, column: 5, problem: expect.stringContaining('did you mean "enabled"?') },
+      { path: 'hooks.mappings[0].sessionKey', line: 11, column: 20, problem: expect.stringContaining('shout') },
+    ])
+    expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
+  it('names the place of invalid JSON5, and of a key that appears twice', async () => {
+    const { check } = gateway()
+    expect((await check('{\n  hooks: }')).problems).toMatchObject([{ path: '', line: 2, column: 10 }])
+    expect((await check('{ log: {},\n  log: {} }')).problems).toMatchObject([{ path: 'log', line: 2, column: 3 }])
+  })
+
+  it('warns, and says which keys differ and which of them need a restart', async () => {
+    const { check } = gateway()
+    const changed = text.replace('port: 0,', "port: 0, bind: '::1', drainSeconds: 3,").replace(hookToken, 'short')
+    expect(await check(changed)).toMatchObject({
+      problems: [],
+      warnings: [{ path: 'hooks.token', line: 9, problem: expect.stringContaining('24 characters') }],
+      changed: ['gateway.bind', 'gateway.drainSeconds', 'hooks.token'],
+      restartFor: ['gateway.bind'],
+    })
+  })
+
+  it('finds a transform that cannot be used', async () => {
+    const { check } = gateway()
+    const { warnings } = await check(text.replace("'One.'", "'One.', transform: { module: 'nothing.ts' }"))
+    expect(warnings).toMatchObject([{ path: 'hooks.mappings[0].transform.module', line: 11 }])
+  })
+
+  it('does not load a plugin that the gateway has not loaded', async () => {
+    const { check, dir } = gateway()
+    const trace = join(dir, 'trace.txt')
+    writeFileSync(join(dir, 'plugin.mjs'), `import { writeFileSync } from 'node:fs'; writeFileSync('${trace}', '')`)
+    const reply = await check(text.replace('{\n', "{\n  plugins: ['./plugin.mjs'],\n"))
+    expect(reply).toMatchObject({
+      problems: [],
+      warnings: [{ path: 'plugins', problem: expect.stringContaining('needs a restart') }],
+      restartFor: ['plugins'],
+    })
+    expect(readdirSync(dir)).not.toContain('trace.txt')
+  })
+})
+
+describe('POST /api/config/edit', () => {
+  const gateway = share(start)
+
+  it('changes keys and keeps comments, without saving', async () => {
+    const { call, file } = gateway()
+    const edits = [
+      { path: ['hooks', 'enabled'], value: false },
+      { path: ['hooks', 'mappings', '-'], value: { id: 'two' } },
+    ]
+    const { body } = await call('/api/config/edit', { text, edits })
+    expect(body.text).toBe(
+      text
+        .replace('enabled: true', 'enabled: false')
+        .replace('deliver: false },\n', "deliver: false },\n      { id: 'two' },\n"),
+    )
+    expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
+  it('refuses what it cannot edit', async () => {
+    const { call } = gateway()
+    const edits = [{ path: ['hooks', 'mappings', '5'], value: 1 }]
+    const missing = await call('/api/config/edit', { text, edits })
+    expect([missing.status, missing.body.error.message]).toEqual([400, expect.stringContaining('has no item "5"')])
+    const broken = await call('/api/config/edit', { text: '{ a', edits })
+    expect([broken.status, broken.body.error.type]).toEqual([400, 'invalid_request'])
+    expect((await call('/api/config/edit', { text, edits: [{ path: [] }] })).status).toBe(400)
+  })
+})
+
+describe('POST /api/config/file', () => {
+  it('saves the text as it is, for this user only, and applies it', async () => {
+    const { read, save, get, audit, file, post, logged } = await start()
+    const { etag } = await read()
+    const changed = text.replace("path: 'one'", "path: 'two'").replace('port: 0', 'port: 1')
+    const { status, body, headers } = await save(changed, etag, { authorization: `Bearer ${adminToken}` })
+    expect([status, body]).toEqual([
+      200,
+      {
+        ok: true,
+        etag: headers.get('etag'),
+        changed: ['gateway.port', 'hooks.mappings'],
+        restartFor: ['gateway.port'],
+      },
+    ])
+    expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual([changed, 0o600])
+    expect((await post('/hooks/two', {})).status).toBe(200)
+    expect((await post('/hooks/one', {})).status).toBe(404)
+    expect(await read()).toMatchObject({ text: changed, etag: body.etag })
+    const entries = (await audit()).filter(({ action }) => action === 'config.save')
+    expect(entries).toMatchObject([{ actor: { name: 'ann' }, outcome: 'done' }])
+    expect((await get('/api/audit')).body.items.map(({ action }: { action: string }) => action)).not.toContain(
+      'config.reload',
+    )
+    expect(logged.join()).not.toContain(adminToken)
+  })
+
+  it('does not replace a file that has changed since it was read', async () => {
+    const { read, save, file } = await start()
+    const { etag } = await read()
+    const theirs = text.replace('// on', '// still on')
+    writeFileSync(file, theirs)
+    const refused = await save(text.replace('// on', '// mine'), etag)
+    expect([refused.status, refused.body.error.type]).toEqual([412, 'precondition_failed'])
+    expect(readFileSync(file, 'utf8')).toBe(theirs)
+    const { etag: newer } = await read()
+    expect((await save(text.replace('// on', '// mine'), newer)).status).toBe(200)
+  })
+
+  it('saves only one of two texts that are based on the same file', async () => {
+    const { read, save, file } = await start()
+    const { etag } = await read()
+    const texts = ['first', 'second'].map((comment) => text.replace('// on', `// ${comment}`))
+    const replies = await Promise.all(texts.map((one) => save(one, etag)))
+    expect(replies.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 412]))
+    expect(readFileSync(file, 'utf8')).toBe(texts[replies.findIndex(({ status }) => status === 200)])
+  })
+
+  it('saves nothing that is not valid, and names the problems', async () => {
+    const { read, save, file } = await start()
+    const { etag } = await read()
+    const refused = await save(text.replace('enabled', 'enabld'), etag)
+    expect([refused.status, refused.body.error.message]).toEqual([
+      400,
+      expect.stringMatching(/line 8: hooks\.enabld is not a known key; did you mean "enabled"\?/),
+    ])
+    expect((await save(text, '')).status).toBe(400)
+    expect(readFileSync(file, 'utf8')).toBe(text)
+  })
+
+  it('says why a saved file is not in effect', async () => {
+    const { read, save, file, post } = await start()
+    const { etag } = await read()
+    // The next start would generate a credential, and a reload does not.
+    const changed = text.replace(`token: '${gatewayToken}', `, '').replace("path: 'one'", "path: 'two'")
+    const { status, body } = await save(changed, etag)
+    expect([status, body.notApplied]).toEqual([200, expect.stringContaining('The gateway has no credential')])
+    expect(readFileSync(file, 'utf8')).toBe(changed)
+    expect((await post('/hooks/one', {})).status).toBe(200)
+  })
+
+  it('says that a file cannot be written', async () => {
+    const { read, save, file, dir } = await start()
+    const { etag } = await read()
+    rmSync(file)
+    const refused = await save(text, etag)
+    expect([refused.status, refused.body.error]).toEqual([
+      409,
+      { type: 'conflict', message: expect.stringContaining('cannot be read (ENOENT)') },
+    ])
+    expect(readdirSync(dir)).not.toContain('gateway.json5')
+  })
+
+  it('is applied once, although the gateway watches the file', async () => {
+    const dir = temporaryFolder()
+    const file = join(dir, 'gateway.json5')
+    writeFileSync(file, text, { mode: 0o600 })
+    const child = await spawnGateway(file)
+    closeAtEnd(async () => void (await child.end('SIGKILL')))
+    const headers = { ...operator, 'content-type': 'application/json' }
+    const ask = async (path: string, init: RequestInit = {}) =>
+      (await fetch(child.url + path, { headers, ...init })).json()
+    const save = async (changed: string) => {
+      const { etag } = (await ask('/api/config/file')) as { etag: string }
+      const body = JSON.stringify({ text: changed })
+      return await ask('/api/config/file', { method: 'POST', body, headers: { ...headers, 'if-match': etag } })
+    }
+    expect(await save(text.replace("'One.'", "'Two.'"))).toMatchObject({ ok: true, changed: ['hooks.mappings'] })
+    // A later change by hand is noticed, so the watcher has seen the first one.
+    writeFileSync(file, text.replace("'One.'", "'Three.'"))
+    const reloads = async () => {
+      const { items } = (await ask('/api/audit?action=config.reload')) as { items: object[] }
+      return items.length
+    }
+    await expect.poll(reloads, { timeout: 30_000 }).toBe(1)
+  })
+})
+
+describe('GET /api/config/schema', () => {
+  const gateway = share(() => startGateway())
+
+  it('describes the file as it is written, with the sections of extensions', async () => {
+    const { body } = await gateway().get('/api/config/schema')
+    expect(body.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
+    const { gateway: section, channels, hooks, providers } = body.properties
+    expect(section.properties.port).toMatchObject({ type: 'integer', default: 18_789, description: expect.any(String) })
+    expect(section.properties.auth.properties.token).toMatchObject({
+      secret: true,
+      anyOf: [{ type: 'string' }, { type: 'object' }],
+    })
+    expect(Object.keys(channels.properties)).toEqual(expect.arrayContaining(['console', 'telegram']))
+    expect(hooks.properties.github.description).toEqual(expect.any(String))
+    expect(providers.additionalProperties.allOf.length).toBeGreaterThan(1)
+    const check = compileCheck(body)
+    const written = {
+      ...baseDocument,
+      hooks: { enabled: true, token: { file: 'hook-token' } },
+      providers: { local: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:9/v1' } },
+    }
+    expect(check.problems(written)).toEqual([])
+    expect(check.fits({ ...written, hooks: { enabld: true } })).toBe(false)
+    expect(check.fits({ ...written, providers: { local: { kind: 'openai-compatible', baseUrl: 1 } } })).toBe(false)
+  })
+})

@@ -1,0 +1,217 @@
+// Tests the other views of the page in a real browser, as a reader uses them.
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { startChat } from '../doubles/chat.ts'
+import { gatewayToken, hookToken, startGateway, temporaryFolder } from '../helpers.ts'
+import { share } from '../share.ts'
+import { expectAccessible, sharePages } from './open-page.ts'
+
+const operator = { authorization: `Bearer ${gatewayToken}` }
+const phone = fileURLToPath(new URL('../fixtures/phone/phone.mjs', import.meta.url))
+
+async function start() {
+  const dir = temporaryFolder()
+  const chat = await startChat()
+  const { plugins, channels } = chat.config(dir, { 'chat-none': {}, 'chat-native': { dmPolicy: 'pairing' } })
+  const gateway = await startGateway(
+    {
+      plugins: [...plugins, phone],
+      channels: { ...channels, phone: { token: 'phone-token' } },
+      agents: { defaults: { heartbeat: { every: 0 } }, main: {}, ops: { tools: { deny: ['read'] } } },
+      hooks: {
+        enabled: true,
+        token: hookToken,
+        presets: ['github'],
+        github: { auth: { secret: 'a secret of github' } },
+        mappings: [{ id: 'alerts', match: { path: 'alerts' }, messageTemplate: '{{text}}', deliver: false }],
+      },
+    },
+    dir,
+  )
+  const operate = (path: string, body: object) => gateway.post(path, body, operator)
+  return { ...gateway, chat, operate }
+}
+
+describe('the views of the page', () => {
+  const { open } = sharePages()
+  const gateway = share(start)
+
+  it('home: says what needs the reader and what happened, and leads there', async () => {
+    const { url, post } = gateway()
+    await post('/hooks/alerts', { text: 'The disk is full.' }, { prefer: 'wait=20' })
+    const { page, complaints } = await open(url)
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
+    await page.getByRole('img', { name: /^Requests per minute/ }).waitFor()
+    await page.getByRole('cell', { name: 'hook alerts' }).waitFor()
+    await page.getByRole('region', { name: 'The first five minutes' }).getByText('Connect a model').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: /The channel phone needs a login/ }).click()
+    await page.getByRole('heading', { name: 'Channels' }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('channels: approves a sender who asks, and withdraws it', async () => {
+    const { url, chat, get } = gateway()
+    const { page, complaints } = await open(url, '#/channels')
+    await chat.say({ from: { id: 'ann' } })
+    const waiting = page.getByRole('list', { name: 'Waiting for approval' })
+    await waiting.getByText('ann').waitFor()
+    await expectAccessible(page)
+    await waiting.getByRole('button', { name: 'Approve' }).click()
+    const approved = page.getByRole('list', { name: 'Approved senders' })
+    await approved.getByText('ann').waitFor()
+    expect((await get('/api/pairings')).body.items[0].status).toBe('approved')
+    await approved.getByRole('button', { name: 'Withdraw' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click()
+    await approved.waitFor({ state: 'detached' })
+    expect((await get('/api/pairings')).body.items).toEqual([])
+    expect(complaints).toEqual([])
+  })
+
+  it('channels: links an account with a QR code, and unlinks it', async () => {
+    const { url } = gateway()
+    const { page } = await open(url, '#/channels')
+    const row = page.getByRole('list', { name: 'Accounts' }).getByRole('listitem').filter({ hasText: 'phone' })
+    await row.getByRole('button', { name: 'Log in' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Log in to phone' })
+    await dialog.getByRole('img', { name: 'QR code' }).waitFor()
+    await dialog.getByText('The account is linked.').waitFor()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    await row.getByText('connected').waitFor()
+    await row.getByRole('button', { name: 'Log out' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Log out' }).click()
+    await row.getByRole('button', { name: 'Log in' }).waitFor()
+    expect(await row.getByText('connected', { exact: true }).count()).toBe(0)
+  })
+
+  it('outbox: shows why a message was not sent, and sends it again', async () => {
+    const { url, chat, post } = gateway()
+    chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'No such room.' } })
+    const attempts = chat.attempts.length
+    await post('/hooks/agent', { message: 'hi', channel: 'chat-none', to: 'room' }, { prefer: 'wait=20' })
+    const { page, complaints } = await open(url, '#/outbox?status=failed')
+    await page.getByRole('link', { name: /failed chat-none room .*No such room/ }).click()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await page.getByText('The delivery is sent again.').waitFor()
+    await chat.attempted(attempts + 2)
+    await page.getByText('No delivery matches the filters').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('tools: runs one from a form, names the fields that are wrong, and shows the result', async () => {
+    const { url } = gateway()
+    const { page, complaints } = await open(url, '#/tools')
+    await page.getByRole('link', { name: /^write/ }).click()
+    await page.getByRole('button', { name: 'Run the tool' }).click()
+    expect(await page.getByRole('alert').filter({ hasText: 'This field is required.' }).count()).toBe(2)
+    await page.getByLabel('path (required)').fill('notes.md')
+    await page.getByLabel('text (required)').fill('Remember the milk.')
+    await page.getByRole('button', { name: 'Run the tool' }).click()
+    await page.getByRole('region', { name: 'Result' }).waitFor()
+    await expectAccessible(page)
+    await page.goto(`${url}/#/tools/read`)
+    await page.getByRole('button', { name: 'Write JSON' }).click()
+    await page.getByLabel('Arguments as JSON').fill('{"path": "notes.md"}')
+    await page.getByRole('button', { name: 'Run the tool' }).click()
+    await page.getByRole('region', { name: 'Result' }).getByText('Remember the milk.').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('tools: shows which agent may use which tool, and the layer that decided', async () => {
+    const { url } = gateway()
+    const { page, complaints } = await open(url, '#/tools?tab=policy')
+    await page.getByRole('button', { name: 'read for main: allowed' }).waitFor()
+    await page.getByRole('button', { name: 'exec for main: denied' }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'read for ops: denied' }).click()
+    const dialog = page.getByRole('dialog', { name: 'read for ops: denied' })
+    await dialog.getByRole('row', { name: 'agent deny agents.ops.tools.deny: "read"' }).waitFor()
+    await expectAccessible(page)
+    await page.keyboard.press('Escape')
+    await page.getByLabel('Caller').selectOption('http')
+    await page.getByRole('button', { name: 'write for main: allowed' }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('schedules: shows what runs when', async () => {
+    const { url, operate } = gateway()
+    const args = {
+      action: 'add',
+      message: 'Count the sheep.',
+      name: 'Sheep',
+      every: '1h',
+      channel: 'console',
+      to: 'ops',
+    }
+    await operate('/tools/invoke', { tool: 'cron', args })
+    const { page, complaints } = await open(url, '#/schedules')
+    await page.getByRole('link', { name: /^Sheep every 1h main in/ }).click()
+    await page.getByRole('group', { name: 'Message' }).getByText('Count the sheep.').waitFor()
+    await expectAccessible(page)
+    expect(complaints).toEqual([])
+  })
+
+  it('hooks: shows the mappings of each, their schemes, and when a secret was last used', async () => {
+    const { url } = gateway()
+    const { page, complaints } = await open(url, '#/hooks')
+    await page.getByRole('link', { name: /^alerts alerts hook-token/ }).waitFor()
+    await page.getByRole('link', { name: /^github github github/ }).click()
+    await page.getByRole('row', { name: '1 never, as far as is known no end' }).waitFor()
+    await page.getByRole('group', { name: 'Address' }).getByText(`${url}/hooks/github`).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('main').getByRole('link', { name: 'Requests' }).click()
+    await page.getByRole('heading', { name: 'Requests', exact: true }).waitFor()
+    expect(new URL(page.url()).hash).toBe('#/requests?hook=github')
+    expect(complaints).toEqual([])
+  })
+
+  it('log: shows lines as they are written, with filters', async () => {
+    const { url, post } = gateway()
+    const { page, complaints } = await open(url, '#/log')
+    await page.getByText('Waiting for lines').waitFor()
+    await expect
+      .poll(async () => {
+        await post('/hooks/agent', { wrong: true })
+        return await page.getByRole('list', { name: 'Lines' }).count()
+      })
+      .toBe(1)
+    const line = page.getByRole('listitem').filter({ hasText: 'request refused' }).first()
+    await line.waitFor()
+    await expectAccessible(page)
+    await page.getByLabel('Level').selectOption('error')
+    await line.waitFor({ state: 'detached' })
+    expect(new URL(page.url()).hash).toBe('#/log?level=error')
+    expect(complaints).toEqual([])
+  })
+
+  it('every view fits a width of 360 pixels', async () => {
+    const { url } = gateway()
+    const { page } = await open(url, '', { viewport: { width: 360, height: 740 } })
+    for (const name of [
+      'home',
+      'requests',
+      'runs',
+      'sessions',
+      'tools',
+      'approvals',
+      'schedules',
+      'hooks',
+      'workbench',
+      'channels',
+      'outbox',
+      'usage',
+      'audit',
+      'config',
+      'log',
+    ]) {
+      await page.goto(`${url}/#/${name}`)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      expect([name, overflow]).toEqual([name, 0])
+    }
+    await page.getByRole('button', { name: 'Menu' }).click()
+    await page.getByRole('link', { name: 'Runs' }).click()
+    await page.getByRole('heading', { name: 'Runs' }).waitFor()
+  })
+})
