@@ -24,8 +24,8 @@ export default defineConfig({
     // Node itself imports everything but the tests, as it does when the gateway runs. This is also faster.
     server: { deps: { external: [/(?<!\.test)\.ts$/, new RegExp(`^(?!${RegExp.escape(root)}/)`)] } },
     deps: { interopDefault: false },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { requireAssertions: true, poll: { timeout: 20_000, interval: 20 } },
   },
 })

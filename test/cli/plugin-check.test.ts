@@ -1,6 +1,6 @@
 // Tests the command `plugin check`: everything that a gateway would refuse in a plugin, at once and without a
 // configuration.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runTests } from '../../core/cli/plugin/run-tests.ts'
@@ -277,6 +277,22 @@ describe('svc-gateway plugin check --test', limits, () => {
       level: 'bronze',
       lacks: ['Let all tests of the toolset "dice" run and pass.'],
     })
+  })
+
+  it('prints what the page shows', async () => {
+    const page = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8')
+    const [, shown = ''] = /^\$ svc-gateway plugin check --test\n([^]*?)^```$/m.exec(page) ?? []
+    const chat = { kind: 'channel', name: 'chat', without: ['edit', 'sayInThread'], passed: true }
+    const name = 'svc-gateway-plugin-chat'
+    const folder = packageWith([chat], {
+      ...whole,
+      'package.json': JSON.stringify({ ...manifest, name, version: '1.0.0', scripts: { test: 'node report.js' } }),
+      'dice.ts': `import { defineChannel, Type } from 'svc-gateway/plugin'
+        export default defineChannel({ name: 'chat', description: 'Chats.', target: Type.String(),
+          config: Type.Object({ url: Type.String(), token: Type.String() }),
+          limits: { maxText: 1000, idempotency: 'none' }, connect: async () => ({ deliver: async () => ({}) }) })`,
+    })
+    expect(await run(folder, ['plugin', 'check', '--test'])).toEqual({ code: 0, stdout: shown, stderr: '' })
   })
 
   it('prints what tests that fail have printed', async () => {

@@ -22,7 +22,7 @@ const rank = ({ command }: Transcript) => late.findIndex((pattern) => pattern.te
 
 /** These show the machine, a dialog, Google's answers, npm's work. Their own tests compare them. */
 const checked = transcripts
-  .filter(({ command }) => !/^(doctor|setup|gmail setup|plugin add)\b/.test(command))
+  .filter(({ command }) => !/^(doctor|setup|gmail setup|plugin add|plugin check --test)\b/.test(command))
   .toSorted((one, other) => rank(one) - rank(other))
 
 /** Ids, times, codes and markers differ each time, and so does how the program is called. */

@@ -63,7 +63,8 @@ async function runNpm(dir: string, [command = '', ...args]: readonly string[]): 
 
 /** `npm error code E404 … npm error 404  'dice@*' is not in this registry.` */
 function describeMissing(text: string): string | undefined {
-  const [, name] = /^npm error code E404$[^]*^npm error 404 .*'(.+?)(?:@\*)?' /m.exec(text) ?? []
+  if (!/^npm error code E404$/m.test(text)) return undefined
+  const [, name] = /^npm error 404 [^'\n]*'(@?[^'@\n]+)/m.exec(text) ?? []
   return (
     name &&
     `The registry of npm has no package "${name}" that you may read. Check the spelling; for a private registry, set it ` +

@@ -38,7 +38,10 @@ function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measu
     const fitting = fitMarks(marks, { limit, sizeOf })
     return (text.match(/\n|[^\S\n]+|\S+/g) ?? []).map((part) => ({ text: part, marks: fitting, kind: kindOf(part) }))
   })
-  const meter = { limit, sizeOf: (text: string) => sizeOf(escape(text)), sizeOfMarks: sizeOf }
+  // What is longer does not fit in any unit, so that a word of any length is quick to measure.
+  const longest = 2 * limit + 2
+  const sizeOfText = (text: string) => (text.length > longest ? Infinity : sizeOf(escape(text)))
+  const meter = { limit, sizeOf: sizeOfText, sizeOfMarks: sizeOf }
   const chunks: TextChunk[] = []
   let start = skipWhitespace(tokens, 0)
   while (start < tokens.length) {

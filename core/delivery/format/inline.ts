@@ -3,8 +3,16 @@ import type { Node } from './parse.ts'
 import { bareText, plain, type Span, wrap } from './styled-text.ts'
 import type { Style } from './styles.ts'
 
-export const renderInline = (nodes: readonly Node[], style: Style): Span[] =>
-  nodes.flatMap((node) => renderNode(node, style))
+export function renderInline(nodes: readonly Node[], style: Style): Span[] {
+  const spans: Span[] = []
+  for (const span of nodes.flatMap((node) => renderNode(node, style))) {
+    const last = spans.at(-1)
+    // A paragraph of many lines becomes one span, so that each list and quote around it changes one text.
+    if (last?.marks.length === 0 && span.marks.length === 0) last.text += span.text
+    else spans.push({ ...span })
+  }
+  return spans
+}
 
 function renderNode({ type, token, children }: Node, style: Style): Span[] {
   switch (type) {
