@@ -152,6 +152,52 @@ describe('the views of the page', () => {
     expect(complaints).toEqual([])
   })
 
+  it('schedules: keeps the place of a reader while they run, and goes on to the end', async () => {
+    const { url, post } = await startGateway({ agents: { defaults: { heartbeat: { every: 0 } } } })
+    const cron = async (args: object) => (await post('/tools/invoke', { tool: 'cron', args }, operator)).body.result
+    const add = { action: 'add', message: 'Hello', every: '1h', channel: 'console', to: 'ops' }
+    for (let n = 0; n < 120; n++) await cron({ ...add, name: `Number ${n}` })
+    const { page, complaints } = await open(url, '#/schedules')
+    // The end of the first page of the list is out of sight.
+    await page.setViewportSize({ width: 1000, height: 400 })
+    await page.reload()
+    const rows = page.getByRole('list', { name: 'Schedules' }).getByRole('link')
+    await rows.nth(49).waitFor()
+    await page.waitForLoadState('networkidle')
+    const newest = (await cron({ action: 'list' })).items[0].id
+    const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(
+      '**/api/schedules',
+      async (route) => {
+        asked.resolve()
+        await held.promise
+        await route.continue()
+      },
+      { times: 1 },
+    )
+    await cron({ action: 'run', id: newest })
+    await asked.promise
+    // The end of the list comes into sight while the list is loaded again.
+    const shown = await rows.count()
+    await rows.last().scrollIntoViewIfNeeded()
+    held.resolve()
+    await rows.nth(shown).waitFor({ state: 'attached' })
+    await rows.nth(99).scrollIntoViewIfNeeded()
+    await page.waitForLoadState('networkidle')
+    const place = () =>
+      page
+        .locator('.scroll')
+        .first()
+        .evaluate(({ scrollTop }) => scrollTop)
+    const before = await place()
+    const lastPage = page.waitForResponse(/api\/schedules\?cursor=/)
+    await cron({ action: 'run', id: newest })
+    await lastPage
+    await page.waitForLoadState('networkidle')
+    expect(await place()).toBe(before)
+    expect(complaints).toEqual([])
+  })
+
   it('hooks: shows the mappings of each, their schemes, and when a secret was last used', async () => {
     const { url } = gateway()
     const { page, complaints } = await open(url, '#/hooks')

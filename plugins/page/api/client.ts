@@ -54,16 +54,25 @@ interface AnyOptions {
   signal?: AbortSignal
 }
 
+/** A view that waits for a connection that is dead would never show anything again. */
+const maxReadMs = 30_000
+
 export function createClient({ base, credential, onUnauthorized }: ClientDeps): Call {
   const call = async (name: string, options: AnyOptions = {}): Promise<unknown> => {
     const [method = 'GET', template = ''] = name.split(' ')
+    const given = options.signal ? [options.signal] : []
+    const limit = method === 'GET' ? [AbortSignal.timeout(maxReadMs)] : []
     const response = await send(urlOf(base, template, options), {
       method,
       headers: headersOf(options, credential()),
       ...(method !== 'GET' && { body: JSON.stringify(options.body ?? {}) }),
-      ...(options.signal && { signal: options.signal }),
+      signal: AbortSignal.any([...given, ...limit]),
+    }).catch((error: unknown) => {
+      if (options.signal?.aborted) throw error
+      throw unreachable()
     })
     const reply: unknown = await response.json().catch(() => undefined)
+    if (reply === undefined && limit[0]?.aborted) throw unreachable()
     if (response.ok) return reply
     if (response.status === 401 && credential() !== undefined) onUnauthorized()
     throw errorOf(response, reply)
@@ -71,14 +80,10 @@ export function createClient({ base, credential, onUnauthorized }: ClientDeps): 
   return call as Call
 }
 
-async function send(url: URL, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(url, { cache: 'no-store', credentials: 'omit', redirect: 'error', ...init })
-  } catch (error) {
-    if (init.signal?.aborted) throw error
-    throw new ApiError(0, 'unreachable', 'The gateway cannot be reached.')
-  }
-}
+const send = (url: URL, init: RequestInit): Promise<Response> =>
+  fetch(url, { cache: 'no-store', credentials: 'omit', redirect: 'error', ...init })
+
+const unreachable = (): ApiError => new ApiError(0, 'unreachable', 'The gateway cannot be reached.')
 
 function urlOf(base: string, template: string, { path = {}, query = {} }: AnyOptions): URL {
   const relative = template

@@ -16,7 +16,7 @@ export interface Pages<Row> {
   keyOf(row: Row): string
   /** Appends the next page. */
   more(): Promise<void>
-  /** Loads the first page again and drops the others. */
+  /** Loads the list again, as far as it is shown, so that the reader keeps the place. */
   reload(): Promise<void>
   /** Replaces rows that have changed, and puts new ones at the top. */
   merge(changes: readonly Row[], isListed: (row: Row) => boolean): void
@@ -25,6 +25,24 @@ export interface Pages<Row> {
 export interface Page<Row> {
   items: Row[]
   next?: string | undefined
+}
+
+/**
+ * Of calls that come while the work is under way, a single one follows it. So frequent changes cannot keep a view from
+ * showing what it loads.
+ */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  const start = (): Promise<void> => (running ??= work().finally(() => (running = undefined)))
+  return () => {
+    if (!running) return start()
+    next ??= running.then(() => {
+      next = undefined
+      return start()
+    })
+    return next
+  }
 }
 
 /** A list grows with live updates to this many rows. Then new ones push old ones out, which can be loaded again. */
@@ -40,37 +58,41 @@ export function createPages<Row>(
   const cursor = signal<string | undefined>(undefined)
   const hasMore = signal(false)
   const isCut = signal(false)
-  let latest = 0
-  let isShown = false
+  /** How often the list was loaded. A page that was asked for before does not belong to it. */
+  let loads = 0
 
-  async function fetchFirst(): Promise<void> {
-    const own = ++latest
+  async function fetchAgain(): Promise<void> {
+    loads++
+    const wanted = Math.min(rows.peek().length, maxRows)
     state.value = 'loading'
     try {
-      const page = await load(undefined)
-      // While nothing is shown, an earlier answer is better than none.
-      if (own === latest || !isShown) show(page.items, page.next)
+      let { items, next } = await load(undefined)
+      while (items.length < wanted && next !== undefined) {
+        const page = await load(next)
+        items = append(items, page.items)
+        next = page.next
+      }
+      show(items, next)
     } catch (problem) {
-      if (own === latest) fail(problem)
+      fail(problem)
     }
   }
 
   async function fetchNext(from: string | undefined): Promise<void> {
     const isOver = (): boolean => cursor.peek() !== from || isCut.peek()
-    const own = latest
+    const own = loads
     state.value = 'loading'
     try {
       const { items, next } = await load(from)
-      if (own !== latest) return
+      if (own !== loads) return
       if (isOver()) state.value = 'ready'
       else show(append(rows.peek(), items), next)
     } catch (problem) {
-      if (own === latest) fail(problem)
+      if (own === loads) fail(problem)
     }
   }
 
   function show(items: readonly Row[], next: string | undefined): void {
-    isShown = true
     batch(() => {
       rows.value = items
       cursor.value = next
@@ -101,7 +123,7 @@ export function createPages<Row>(
     hasMore,
     isCut,
     keyOf,
-    reload: fetchFirst,
+    reload: oneAtATime(fetchAgain),
     more: async () => {
       if (state.peek() !== 'loading' && hasMore.peek() && !isCut.peek()) await fetchNext(cursor.peek())
     },
@@ -159,31 +181,23 @@ export function createLoaded<Value>(load: () => Promise<Value>): Loaded<Value> {
   const value = signal<Value | undefined>(undefined)
   const state = signal<LoadState>('loading')
   const error = signal<string | undefined>(undefined)
-  let latest = 0
-  return {
-    value,
-    state,
-    error,
-    set: (next) => void (value.value = next),
-    reload: async () => {
-      const own = ++latest
-      try {
-        const next = await load()
-        if (own !== latest && value.peek() !== undefined) return
-        batch(() => {
-          value.value = next
-          error.value = undefined
-          state.value = 'ready'
-        })
-      } catch (problem) {
-        if (own !== latest) return
-        batch(() => {
-          error.value = messageOf(problem)
-          state.value = 'failed'
-        })
-      }
-    },
+  async function fetchAgain(): Promise<void> {
+    try {
+      const next = await load()
+      batch(() => {
+        value.value = next
+        error.value = undefined
+        state.value = 'ready'
+      })
+    } catch (problem) {
+      batch(() => {
+        error.value = messageOf(problem)
+        state.value = 'failed'
+      })
+    }
   }
+
+  return { value, state, error, set: (next) => void (value.value = next), reload: oneAtATime(fetchAgain) }
 }
 
 /** One record. A change of `key` loads another one; a new connection loads this one again. */

@@ -40,19 +40,20 @@ export function List<Row>({ label, pages, row, empty }: ListProps<Row>) {
   )
 }
 
-/** Loads the next page when it comes into sight. */
+/** Loads the next page when it comes into sight. After a failure, the reader asks for it. */
 function More<Row>({ pages }: { pages: Pages<Row> }) {
   const place = useRef<HTMLDivElement>(null)
+  const isReady = pages.state.value === 'ready'
   useEffect(() => {
     const element = place.current
-    if (!element) return undefined
+    if (!element || !isReady) return undefined
     const observer = new IntersectionObserver(([entry]) => void (entry?.isIntersecting && void pages.more()), {
       rootMargin: '400px',
     })
     observer.observe(element)
     return () => observer.disconnect()
-    // A page may have few rows, so that the place stays in sight: each page observes it anew.
-  }, [pages, pages.rows.value.length, pages.cursor.value])
+    // The place may stay in sight, or have come into sight while something else was loaded: look again.
+  }, [pages, isReady, pages.rows.value.length, pages.cursor.value])
   return (
     <div class="more" ref={place}>
       <Button kind="quiet" onClick={pages.more}>
