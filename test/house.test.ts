@@ -209,7 +209,8 @@ const rules: readonly Rule[] = [
         return 'uses `any`; use the real type or `unknown`'
       if (/^(?:export )?(?:const )?enum \w/m.test(file.code)) return 'has an enum; use a union of strings'
       if (/^(?:export )?(?:declare )?namespace \w/m.test(file.code)) return 'has a namespace'
-      if (/^(?:export )?class \w+(?! extends \w*Error\b)/m.test(file.code.replace(/class \w+ extends \w*Error\b/g, '')))
+      // Preact asks a class whether to draw a component again.
+      if (/^(?:export )?class \w+/m.test(file.code.replaceAll(/class \w+ extends (?:\w*Error\b|Component<)/g, '')))
         return 'has a class that is not an error; use a create function'
       return !isExtension(file.path) &&
         !/config\.ts$|^\.ci\/|^plugins\/templates\//.test(file.path) &&

@@ -1,6 +1,5 @@
 // The frame of a view with a list of records: its filters in the address, the rows, and the detail of one beside them.
-import type { ComponentChildren } from 'preact'
-import { useMemo } from 'preact/hooks'
+import { Component, type ComponentChildren } from 'preact'
 import { useApp } from '../app/app.ts'
 import type { Pages } from '../app/pages.ts'
 import { formatFragment } from '../app/router.ts'
@@ -102,10 +101,19 @@ interface RowLinkProps {
   draw(href: string, isCurrent: boolean): ComponentChildren
 }
 
-/** Of hundreds of rows, only those that have changed are drawn again. What a row shows depends on nothing else. */
-const RowLink = ({ row, href, isCurrent, draw }: RowLinkProps) => (
-  <>{useMemo(() => draw(href, isCurrent), [row, href, isCurrent])}</>
-)
+/**
+ * Of hundreds of rows, only those that have changed are drawn again. What a row shows depends on nothing else. (An
+ * element that is kept by `useMemo` would hold the whole list in which it was drawn first.)
+ */
+class RowLink extends Component<RowLinkProps> {
+  override shouldComponentUpdate({ row, href, isCurrent }: RowLinkProps): boolean {
+    const { props } = this
+    return row !== props.row || href !== props.href || isCurrent !== props.isCurrent
+  }
+  override render({ href, isCurrent, draw }: RowLinkProps) {
+    return draw(href, isCurrent)
+  }
+}
 
 function FilterField({ filter, value }: { filter: Filter; value: string | undefined }) {
   const { router } = useApp()
