@@ -290,7 +290,7 @@ function buildBudgets(
     store,
     recipient: () => current().config.alerts ?? current().config.hooks.onFailure,
     resolve: (recipient) => current().resolveRecipient(recipient),
-    timezone: () => budgets.timezone,
+    timezone: () => budgets.timezone(),
     onDeliveries: notifyOutbox,
     createId,
     now,

@@ -14,7 +14,7 @@ export interface Budgets extends BudgetCheck {
   list(): Promise<readonly Tally[]>
   /** The budgets that a run would count against. */
   listFor(run: Counted): Promise<readonly Tally[]>
-  readonly timezone: string
+  timezone(): string
   start(): void
   close(): Promise<void>
 }
@@ -28,7 +28,7 @@ interface BudgetsDeps extends CountsDeps, CommitFeeds, Omit<ReleaseDeps, 'counts
 /** How often the counts are read again: those of other gateways, and after the clock was set. */
 const refreshMs = 2_000
 
-const emptyPlan: BudgetPlan = { budgets: [], timezone: 'UTC', findWindow: () => ({ start: 0, end: 0 }) }
+const emptyPlan: BudgetPlan = { budgets: [], timezone: () => 'UTC', findWindow: () => ({ start: 0, end: 0 }) }
 
 export function createBudgets(deps: BudgetsDeps): Budgets {
   const { alerts } = deps
@@ -44,9 +44,7 @@ export function createBudgets(deps: BudgetsDeps): Budgets {
 
   return {
     ...check,
-    get timezone() {
-      return counts.plan.timezone
-    },
+    timezone: () => counts.plan.timezone(),
     use: async (plan) => {
       const next = createCounts(plan, deps)
       await next.refresh()

@@ -40,7 +40,7 @@ const maxAgeMs = 250
 
 export function createBudgetCheck({ counts, shareRun, onWaiting, now }: BudgetCheckDeps): BudgetCheck {
   const createError = (tally: Tally, runs = 0): BudgetError =>
-    new BudgetError(tally, { now: now(), timezone: counts().plan.timezone, runs })
+    new BudgetError(tally, { now: now(), timezone: counts().plan.timezone(), runs })
 
   /** Each budget once for each run. For one run, which is usual, this must cost next to nothing. */
   const listTallies = (runs: readonly NewRun[]): readonly LiveTally[] =>

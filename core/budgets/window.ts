@@ -12,11 +12,12 @@ export interface Window {
 export type FindWindow = (periodMs: number, at: Timestamp) => Window
 
 /**
- * Windows of days begin at midnight of the time zone. Those of several days are counted from 1970-01-01. Shorter windows
+ * Windows of days begin at midnight of the time zone, which is asked for when the first one is computed. Those of several days are counted from 1970-01-01. Shorter windows
  * begin at the multiples of their length since 1970 UTC, whatever the time zone.
  */
-export function createFindWindow(timeZone: string): FindWindow {
-  const dayOf = createDayOf(timeZone)
+export function createFindWindow(timeZone: () => string): FindWindow {
+  let known: ((at: Timestamp) => number) | undefined
+  const dayOf = (at: Timestamp): number => (known ??= createDayOf(timeZone()))(at)
   return (periodMs, at) => {
     if (periodMs < dayMs) {
       const start = Math.floor(at / periodMs) * periodMs

@@ -24,7 +24,7 @@ export const budgetEndpoints = ({ budgets }: BudgetsDeps): Endpoint[] => [
     },
     handle: async ({ principal }) => {
       const items = (await budgets.list()).filter(({ budget }) => reaches(principal, agentOf(budget.subject)))
-      return { timezone: budgets.timezone, items: items.map(viewBudget) }
+      return { timezone: budgets.timezone(), items: items.map(viewBudget) }
     },
   }),
 ]

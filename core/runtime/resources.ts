@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { createExtensionLog } from '../loader/extension-log.ts'
+import { isOwnToolset } from '../loader/registry.ts'
 import { createSandbox } from '../sandbox/sandbox.ts'
 import { openToolRegistry } from '../tools/registry.ts'
 import type { BuildContext, Shared, Tools, Transforms } from './build-context.ts'
@@ -34,6 +35,7 @@ async function openTools({ config, services, lifecycle: { stopping } }: BuildCon
       state: storage.stateOf(`toolset:${toolset}`),
     }),
     renames: config.tools.rename,
+    isVerified: (toolset) => isOwnToolset(environment.extensions, toolset),
     redact: services.redactor.text,
     stopping,
   })

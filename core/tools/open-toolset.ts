@@ -59,11 +59,13 @@ export interface Opening {
   settings: unknown
   context: ExtensionContext
   renames: Renames
+  /** Whether tests verify the tools that it opens. */
+  isVerified: boolean
   /** Called when its tools have changed. */
   onChange: (changed: ToolsetLog) => void
   /** Removes secrets from a text. */
-  redact: ((text: string) => string) | undefined
-  stopping: AbortSignal | undefined
+  redact?: ((text: string) => string) | undefined
+  stopping?: AbortSignal | undefined
 }
 
 /** Time limit for opening a toolset: the start waits for it. */
@@ -72,7 +74,7 @@ const openMs = 30_000
 /** Resolves after the first attempt, however it ends. */
 export async function openToolset(toolset: Toolset<never>, opening: Opening): Promise<LiveToolset> {
   const { name, tools = [] } = toolset
-  const { settings, context, renames, onChange, redact, stopping } = opening
+  const { settings, context, renames, isVerified, onChange, redact, stopping } = opening
   const label: ToolsetLog = { toolset: name, log: context.log }
   const warn = (problem: string): void => context.log.warn({ toolset: name }, problem)
   const problems: string[] = []
@@ -103,7 +105,7 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
       const offerWhileOpen: ToolsetContext['offer'] = (candidates) => !signal.aborted && offer(candidates)
       const live = await (toolset as Toolset).open?.(settings, { ...context, signal, offer: offerWhileOpen })
       return {
-        ...validateTools(name, live?.tools ?? [], { compile: true }),
+        ...validateTools(name, live?.tools ?? [], { compile: !isVerified }),
         close: async () => await live?.close(),
       }
     },

@@ -34,6 +34,8 @@ export interface ToolRegistryDeps {
   context: (toolset: string) => ExtensionContext
   /** What `tools.rename` says. */
   renames?: Renames | undefined
+  /** Whether tests verify the tools that a toolset opens, so that the start need not. Absent: no toolset's. */
+  isVerified?: (toolset: string) => boolean
   /** Removes secrets from a text. */
   redact?: (text: string) => string
   /** Aborts when toolsets that are still opening are no longer needed. */
@@ -49,8 +51,8 @@ export async function openToolRegistry({
   settings,
   context,
   renames = {},
-  redact,
-  stopping,
+  isVerified = () => false,
+  ...shared
 }: ToolRegistryDeps): Promise<ToolRegistry> {
   let opened: LiveToolset[] = []
   let index = createIndex(opened)
@@ -61,7 +63,14 @@ export async function openToolRegistry({
   // Contexts and settings, which may throw, are created before the first toolset opens.
   const openings = Array.from(toolsets, (toolset) => ({
     toolset,
-    opening: { settings: settings(toolset.name), context: context(toolset.name), renames, onChange, redact, stopping },
+    opening: {
+      settings: settings(toolset.name),
+      context: context(toolset.name),
+      isVerified: isVerified(toolset.name),
+      renames,
+      onChange,
+      ...shared,
+    },
   }))
   opened = await Promise.all(openings.map(({ toolset, opening }) => openToolset(toolset, opening)))
   index = createIndex(opened)

@@ -35,7 +35,7 @@ function findChange(dateOf: (at: number) => string, from: number, step: number):
 describe('a window', () => {
   it.each(zones)('of a day in %s is from one change of date to the next', (zone) => {
     const random = createRandom(seed)
-    const findWindow = createFindWindow(zone)
+    const findWindow = createFindWindow(() => zone)
     const dateOf = createDateOf(zone)
     for (let count = 0; count < 60; count++) {
       const at = Date.UTC(2008) + Math.floor(random() * 20 * 365 * day)
@@ -51,12 +51,12 @@ describe('a window', () => {
     ['Australia/Lord_Howe', '2026-04-05T12:00:00+10:30', 24.5],
     ['Asia/Beirut', '2026-03-29T12:00:00Z', 23],
   ])('in %s at %s has %d hours', (zone, at, hours) => {
-    const { start, end } = createFindWindow(zone)(day, Date.parse(at))
+    const { start, end } = createFindWindow(() => zone)(day, Date.parse(at))
     expect((end - start) / hour).toBe(hours)
   })
 
   it.each(zones)('of several days in %s is made of days, and follows the one before without a gap', (zone) => {
-    const findWindow = createFindWindow(zone)
+    const findWindow = createFindWindow(() => zone)
     for (const days of [2, 7, 30, 366]) {
       const { start, end } = findWindow(days * day, Date.UTC(2026, 5, 15))
       const seen = [start]
@@ -71,7 +71,7 @@ describe('a window', () => {
 
   it('of less than a day begins at the multiples of its length in UTC, whatever the zone', () => {
     const at = Date.parse('2026-11-24T21:52:13.456Z')
-    const window = (ms: number) => createFindWindow('Asia/Kathmandu')(ms, at)
+    const window = (ms: number) => createFindWindow(() => 'Asia/Kathmandu')(ms, at)
     expect(window(5 * minute).start).toBe(Date.parse('2026-11-24T21:50:00Z'))
     expect(window(hour)).toEqual({
       start: Date.parse('2026-11-24T21:00:00Z'),
