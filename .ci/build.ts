@@ -71,6 +71,18 @@ const ownChunks: Readonly<Record<string, string>> = {
   typebox: 'typebox',
 }
 
+/**
+ * Chunks with everything that these modules import, apart from what an earlier chunk has, because a file takes longer to
+ * find than to load. So a thread of the store and a short command load no more than they need.
+ */
+const closures: Readonly<Record<string, readonly string[]>> = {
+  command: ['plugin/command.ts'],
+  store: ['store/sqlite/batch.ts'],
+  program: ['cli/program.ts'],
+  declarations: ['plugin/plugin.ts', 'kit/kit.ts'],
+  gateway: ['cli/start/start.ts', 'gateway.ts'],
+}
+
 /** All chunks are at the root of dist/: worker threads find their entry files beside the chunk that starts them. */
 async function bundleGateway(): Promise<string[]> {
   const input = {
@@ -97,10 +109,14 @@ async function bundleGateway(): Promise<string[]> {
           ...Object.entries(ownChunks).map(([name, packages]) => ({
             name,
             test: new RegExp(`/node_modules/(${packages})/`),
-            priority: 1,
+            priority: 20,
           })),
-          { name: 'command', test: /[\\/]core[\\/]plugin[\\/]command\.ts$/ },
-          { name: 'packages', test: /node_modules/ },
+          { name: 'packages', test: /node_modules/, priority: 10 },
+          ...Object.entries(closures).map(([name, files], index) => ({
+            name,
+            test: (id: string) => files.some((file) => id === join(root, 'core', file)),
+            priority: 9 - index,
+          })),
         ],
       },
     },

@@ -19,7 +19,7 @@ export interface Fault {
 export const fault = (member: string, problem: string): Fault => ({ member, problem })
 
 export interface VerifyOptions {
-  /** Whether schemas are checked, too. That is slow, so tests do it for the built-in ones instead of every start. */
+  /** Whether schemas are checked, too. That is too slow for many tools at once that a toolset offers while it runs. */
   compile: boolean
 }
 

@@ -286,7 +286,7 @@ function createRegistry({ isAlone = false } = {}) {
     extensions.set(extension.name, extension)
     sources.set(extension, source)
     files.set(extension, file)
-    for (const name of toolNames(extension)) toolSources.set(name, source)
+    if (isAlone) for (const name of toolNames(extension)) toolSources.set(name, source)
   }
 
   /** The declaration may have other faults. */
@@ -330,9 +330,11 @@ function createRegistry({ isAlone = false } = {}) {
 
   function add(extension: Extension, origin: Origin): void {
     const { source } = origin
-    const find = () => [...findFaults(extension, { compile: source !== ownSource }), ...takenNames(extension)]
+    // Tests verify the built-in ones, so that the start need not.
+    if (source === ownSource) return register(extension, origin)
+    const find = () => [...findFaults(extension, { compile: true }), ...takenNames(extension)]
     if (verify(extension, source, find)) register(extension, origin)
-    if (source !== ownSource && isPreset(extension)) presets.push({ preset: extension, source })
+    if (isPreset(extension)) presets.push({ preset: extension, source })
   }
 
   return {
