@@ -1,5 +1,6 @@
 // Runs the gateway: starts and stops it in order, and replaces the runtime when the configuration changes.
 import { isDeepStrictEqual } from 'node:util'
+import type { Worker } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { type ConfigProblem, describeProblem } from './config/config-error.ts'
 import { readConfigFile } from './config/file/read.ts'
@@ -22,6 +23,8 @@ import { areTracesOn, openTracer, type Tracer, tracePackages } from './telemetry
 
 export interface GatewayOptions extends Environment {
   config: Config
+  /** What `prepareStore` returned. Absent: nothing is prepared. */
+  storeThread?: Worker | undefined
   /** The port to listen on; overrides `gateway.port`. */
   port?: number | undefined
   /** Returns the logger of one component, which is a folder of the core. */

@@ -1,6 +1,7 @@
 // Builds the services, which last as long as the process and survive a reload: the store, the queues, the channel
 // connections, the HTTP listener.
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
+import type { Worker } from 'node:worker_threads'
 import { createReplyStreams, type ReplyStreams } from './agents/reply-stream.ts'
 import { createAlerts } from './budgets/alerts.ts'
 import { type Budgets, createBudgets } from './budgets/budgets.ts'
@@ -66,6 +67,8 @@ export interface Environment {
 
 interface ServiceOptions extends Environment {
   config: Config
+  /** What `prepareStore` returned. */
+  storeThread?: Worker | undefined
   /** Called if the gateway can do no further work, because its store was replaced. */
   onFatal?: ((error: GatewayError) => void) | undefined
   logFor(component: string): Log
@@ -200,10 +203,10 @@ interface ServiceContext extends ServiceOptions {
 // ── Storage ──────────────────────────────────────────────────────────────────────────────────────
 
 function openStorage(options: ServiceOptions, { logs, meters }: Pick<Services, 'logs' | 'meters'>) {
-  const { config, dir, current, opened, onFatal } = options
+  const { config, dir, storeThread, current, opened, onFatal } = options
   const log = logs.logFor('store')
   const onCommit = meters.commits.observe
-  const opening = openStore({ url: config.storage.url, dir, log, onCommit, onReplaced: onFatal })
+  const opening = openStore({ url: config.storage.url, dir, log, thread: storeThread, onCommit, onReplaced: onFatal })
   const { store, commits, isShared, replicas, now, findFault } = opening
   const audit = createAuditLog({ store, log })
   const changes = createChangeEvents({ commits, store, replicas })

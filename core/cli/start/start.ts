@@ -1,4 +1,5 @@
 // The command `start`: reads the configuration (the first run writes one), runs the gateway and stops it.
+import type { Worker } from 'node:worker_threads'
 import { nameSections } from '../../config/channels/sections.ts'
 import { ConfigError, describeProblem } from '../../config/config-error.ts'
 import { allCredentials } from '../../config/credentials.ts'
@@ -19,6 +20,8 @@ import { createGateway, type Gateway } from '../../gateway.ts'
 import { describeSource } from '../../loader/plugin-package.ts'
 import { type Extensions, loadBuiltins, loadExtensions, ownSource } from '../../loader/registry.ts'
 import { describeFirstSteps, describeNewCredential, describePage, describeState } from './first-steps.ts'
+import { fieldsOf } from '../../kit/shapes.ts'
+import { prepareStore } from '../../store/open.ts'
 import { createProcessLifetime, type ProcessLifetime } from './process-lifetime.ts'
 import { removeListening, writeListening } from '../listening.ts'
 import { createLog, type ProcessLog } from './log.ts'
@@ -56,7 +59,8 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   const found = locateConfig({ option: options.config })
   const file = found ?? firstConfigFile()
   const tokens = found === undefined ? await writeFirstFile(file) : undefined
-  const { resolved, extensions, log, redactor } = await prepare(file, lifetime)
+  const { resolved, log, ...prepared } = await prepare(file, lifetime)
+  const { extensions } = prepared
   const { config, dir } = resolved
   const { port } = options
   const { logFor, setLevel: setLogLevel } = log
@@ -65,9 +69,8 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
     dir,
     file,
     port,
-    extensions,
     env: process.env,
-    redactor,
+    ...prepared,
     logFor,
     setLogLevel,
     signal: lifetime.signal,
@@ -135,10 +138,12 @@ interface Prepared {
   extensions: Extensions
   log: ProcessLog
   redactor: Redactor
+  storeThread: Worker | undefined
 }
 
 async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepared> {
   const document = readConfigFile(file)
+  const storeThread = prepareStore(fieldsOf(fieldsOf(document.value)['storage'])['url'])
   // The schema depends on the extensions, so they are loaded before the check, and before there is a configured log.
   const redactor = createRedactor(allCredentials({}, process.env))
   const early = (await createLog({ level: 'warn' }, redactor)).logFor('loader')
@@ -157,5 +162,5 @@ async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepare
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)
   lifetime.configure({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
-  return { resolved, extensions, log, redactor }
+  return { resolved, extensions, log, redactor, storeThread }
 }

@@ -16,8 +16,21 @@ import { toAcceptRows } from '../accept.ts'
 interface SqliteOptions {
   path: string
   log: Log
+  /** What `startThread` returned. Absent: it is started now. */
+  thread?: Worker | undefined
   /** Called after each commit with the number of operations in it. */
   onCommit?: ((operations: number) => void) | undefined
+}
+
+/**
+ * Starts the thread that writes the file. That takes as long as everything else before the store is opened, so both are
+ * done at the same time. The thread does not keep the process alive until it is used.
+ */
+export function startThread(): Worker {
+  const file = new URL(`./worker${extname(import.meta.filename)}`, import.meta.url)
+  const thread = new Worker(file, { name: 'store' })
+  thread.unref()
+  return thread
 }
 
 /** Opens or creates the file. Throws when another process owns it; `opened` rejects when it cannot be used. */
@@ -65,16 +78,17 @@ interface Group {
 }
 
 /** Sends groups of calls to the store's thread, and starts another thread when it dies. */
-function createStoreThread({ path, log, onCommit }: SqliteOptions): StoreThread {
+function createStoreThread({ path, log, thread, onCommit }: SqliteOptions): StoreThread {
+  let ready = thread
   let worker: Worker | undefined
   const sent: Group[] = []
   const logFailures = createFailureLog(log)
 
   function startWorker(): Worker {
-    const started = new Worker(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url), {
-      workerData: { path },
-      name: 'store',
-    })
+    const started = ready ?? startThread()
+    ready = undefined
+    started.ref()
+    started.postMessage({ path })
     let cause = 'it ended'
     started.on('message', settleGroups)
     started.on('error', (error) => (cause = error instanceof Error ? error.message : String(error)))

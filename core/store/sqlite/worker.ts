@@ -1,5 +1,5 @@
 // The store's thread: all groups that arrive during one commit share the next one, and are answered when it is on disk.
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import type { StoreCall } from '../operations.ts'
 import { type Batches, createBatches } from './batch.ts'
 
@@ -10,7 +10,9 @@ type Message = readonly StoreCall[] | null
 const maxCalls = 256
 
 if (!parentPort) throw new Error('This file runs as a worker thread.')
-serve(parentPort, createBatches((workerData as { path: string }).path))
+const port = parentPort
+// The first message says which file it is.
+port.once('message', ({ path }: { path: string }) => serve(port, createBatches(path)))
 
 function serve(port: MessagePort, batches: Batches): void {
   const waiting: Message[] = []
