@@ -57,6 +57,8 @@ async function bundle(options: BundleOptions): Promise<Bundle> {
       codeSplitting: false,
       sourcemap: 'hidden',
       sourcemapExcludeSources: true,
+      // Relative to the folder of the transforms: other files begin with "..".
+      sourcemapPathTransform: (source, map) => relative(folder, resolve(dirname(map), source)),
     })
     const [{ code, map }] = output
     if (code.length > maxBundleLength)

@@ -27,12 +27,18 @@ export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 /** A line that a transform wrote to its console. */
 export type LogLine = readonly [level: (typeof logLevels)[number], text: string]
 
-/** A thrown value. Its position is one in the bundled code, counted from 1, or 0 if unknown. */
+/** A place in the bundled code, counted from 1. */
+export interface Position {
+  line: number
+  column: number
+}
+
+/** A thrown value. */
 export interface Thrown {
   name: string
   message: string
-  line: number
-  column: number
+  /** Where it was thrown, then from where that was called, and so on; empty if unknown. */
+  positions: readonly Position[]
 }
 
 /** The variable to which the code of a module assigns its exports. */

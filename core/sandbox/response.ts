@@ -2,7 +2,8 @@
 import { SourceMap } from 'node:module'
 import { basename } from 'node:path'
 import { firstProblem, type Problem } from '../typebox.ts'
-import { type LogLine, logLevels, type Thrown } from './ipc-frames.ts'
+import { listOf } from '../kit/shapes.ts'
+import { type LogLine, logLevels, type Position, type Thrown } from './ipc-frames.ts'
 import type { ChildResponse } from './pool/child.ts'
 import { TransformError } from './transform-error.ts'
 
@@ -68,16 +69,22 @@ const readProblems = (body: string): Problem[] =>
     problem: problem.slice(0, 300),
   }))
 
-/** Translates a position in the bundle to one in the sources: ` at alerts.ts:12`, or an empty string if unknown. */
+/**
+ * Translates positions in the bundle to the innermost one in the files of the transform: ` at alerts.ts:12`, or an empty
+ * string if unknown. What fails in a helper of the gateway failed because of the call.
+ */
 export type DescribePosition = (thrown: Thrown) => string
 
 export function describePositionsIn(map: string): DescribePosition {
   let parsed: SourceMap | undefined
-  return ({ line, column }) => {
-    if (line <= headLines || map === '') return ''
-    parsed ??= new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0])
-    const entry = parsed.findEntry(line - headLines - 1, column - 1)
-    return 'originalSource' in entry ? ` at ${basename(entry.originalSource)}:${entry.originalLine + 1}` : ''
+  return ({ positions }) => {
+    const known = (listOf(positions) as Position[]).filter(({ line }) => line > headLines)
+    if (known.length === 0 || map === '') return ''
+    const sources = (parsed ??= new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0]))
+    const entries = known.map(({ line, column }) => sources.findEntry(line - headLines - 1, column - 1))
+    const found = entries.filter((entry) => 'originalSource' in entry)
+    const entry = found.find(({ originalSource }) => !originalSource.startsWith('..')) ?? found[0]
+    return entry ? ` at ${basename(entry.originalSource)}:${entry.originalLine + 1}` : ''
   }
 }
 

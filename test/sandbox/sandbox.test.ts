@@ -226,6 +226,9 @@ const ending = shareSandbox({
   'lib/parse.ts':
     `interface Unused {\n  a: string\n}\n\n` +
     `export function parse(text: string): string {\n  throw new TypeError('cannot parse ' + text)\n}\n`,
+  'helper.ts':
+    `import { lines } from 'svc-gateway/transform'\n\n` +
+    `export default ({ payload }: { payload: { lines: string[] } }) => ({\n  message: lines(payload.lines),\n})\n`,
   'error.js': returning('throw new Error("x")'),
   'string.js': returning('throw "x"'),
   'quick.js': returning('return null'),
@@ -248,6 +251,12 @@ describe('a transform that fails', () => {
       'TypeError: cannot parse secret',
     ])
     expect(JSON.stringify(lines)).not.toContain('secret')
+  })
+
+  it('is reported with its own line if a helper of the gateway throws', async () => {
+    const { sandbox } = ending()
+    const { message } = await faultOf(run(sandbox.load('helper.ts'), { lines: [5] }))
+    expect(message).toBe('The transform helper.ts threw a TypeError at helper.ts:4.')
   })
 
   it.each([

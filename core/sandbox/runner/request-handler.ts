@@ -9,15 +9,15 @@ import {
   maxResultLength,
   type Outcome,
   outcomes,
+  type Position,
   type RequestKind,
   type Thrown,
 } from '../ipc-frames.ts'
-import type { Position } from './stack-positions.ts'
 import type { SharedGlobals } from './lockdown.ts'
 
 interface RequestHandlerDeps {
   shared: SharedGlobals
-  positionOf(error: unknown): Position
+  positionsOf(error: unknown): Position[]
   respond(frame: Frame): void
 }
 
@@ -49,7 +49,7 @@ export interface RequestHandler {
   conclude(): void
 }
 
-export function createRequestHandler({ shared, positionOf, respond }: RequestHandlerDeps): RequestHandler {
+export function createRequestHandler({ shared, positionsOf, respond }: RequestHandlerDeps): RequestHandler {
   const now = performance.now.bind(performance)
   const transforms = new Map<number, LoadedTransform>()
   let current: Execution | undefined
@@ -60,7 +60,7 @@ export function createRequestHandler({ shared, positionOf, respond }: RequestHan
   }
 
   const fail = (execution: Execution, error: unknown, outcome: Outcome = 'threw'): void =>
-    settle(execution, outcome, JSON.stringify(describeThrown(error, positionOf)))
+    settle(execution, outcome, JSON.stringify(describeThrown(error, positionsOf)))
 
   function log(line: LogLine): void {
     if (!current) return
@@ -149,14 +149,14 @@ const notLoaded: LoadedTransform = {
   check: undefined,
 }
 
-function describeThrown(error: unknown, positionOf: (error: unknown) => Position): Thrown {
+function describeThrown(error: unknown, positionsOf: (error: unknown) => Position[]): Thrown {
   try {
     if (error instanceof Error)
-      return { name: formatValue(error.name), message: formatValue(error.message), ...positionOf(error) }
+      return { name: formatValue(error.name), message: formatValue(error.message), positions: positionsOf(error) }
   } catch {
     // Reading a hostile error may throw: it is described like any other value.
   }
-  return { name: typeof error, message: formatValue(error), line: 0, column: 0 }
+  return { name: typeof error, message: formatValue(error), positions: [] }
 }
 
 function isPromiseLike(value: unknown): boolean {

@@ -22,7 +22,7 @@ function listen(shared: SharedGlobals): void {
   let responses: Frame[] = []
   const { begin, conclude } = createRequestHandler({
     shared,
-    positionOf: createPositionFinder(),
+    positionsOf: createPositionFinder(),
     respond: (response) => responses.push(response),
   })
 

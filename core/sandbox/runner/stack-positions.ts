@@ -1,10 +1,6 @@
 // Finds where in its code a transform threw. The transform itself cannot read stacks.
+import type { Position } from '../ipc-frames.ts'
 import { sourceUrl } from './compartment.ts'
-
-export interface Position {
-  line: number
-  column: number
-}
 
 interface CallSite {
   getScriptNameOrSourceURL?(): unknown
@@ -12,19 +8,23 @@ interface CallSite {
   getColumnNumber(): number | null
 }
 
-/** Takes over `Error.prepareStackTrace`: positions are recorded here, and `error.stack` is empty from now on. */
-export function createPositionFinder(): (error: unknown) => Position {
-  const positions = new WeakMap<object, Position>()
+/**
+ * Takes over `Error.prepareStackTrace`: positions are recorded here, and `error.stack` is empty from now on. The function
+ * returns where an error was thrown, then from where that was called, and so on.
+ */
+export function createPositionFinder(): (error: unknown) => Position[] {
+  const positions = new WeakMap<object, Position[]>()
   Error.prepareStackTrace = (error, sites) => {
-    const site = (sites as unknown as CallSite[]).find((site) => site.getScriptNameOrSourceURL?.() === sourceUrl)
-    if (site) positions.set(error, { line: site.getLineNumber() ?? 0, column: site.getColumnNumber() ?? 0 })
+    const own = (sites as unknown as CallSite[]).filter((site) => site.getScriptNameOrSourceURL?.() === sourceUrl)
+    positions.set(
+      error,
+      own.map((site) => ({ line: site.getLineNumber() ?? 0, column: site.getColumnNumber() ?? 0 })),
+    )
     return ''
   }
   return (error) => {
-    if (!(error instanceof Error)) return noPosition
+    if (!(error instanceof Error)) return []
     void error.stack
-    return positions.get(error) ?? noPosition
+    return positions.get(error) ?? []
   }
 }
-
-const noPosition: Position = { line: 0, column: 0 }
