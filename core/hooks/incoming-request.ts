@@ -8,7 +8,8 @@ import { TransformError } from '../sandbox/transform-error.ts'
 import type { RepeatKey } from '../plugin/plugin.ts'
 import type { NewRefusal, Authentication } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
-import { isSecretName, redactQuery, redacted } from '../kit/secret-names.ts'
+import { redactBody, redactHeaders } from './redact-request.ts'
+import { redactQuery } from '../kit/secret-names.ts'
 
 export const maxKeyLength = 256
 
@@ -119,9 +120,6 @@ function recordedMessage(error: GatewayError): string {
   return [error.message, error.detail].filter((part) => part !== undefined).join(' ')
 }
 
-const redactBody = (body: string): string =>
-  JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretName(name) ? redacted : value))
-
 /**
  * An id that the provider assigned identifies the request by itself, because retries carry new times and counters. A
  * key that the caller chose is compared with the body. The two have separate scopes: a caller must not be able to use
@@ -172,14 +170,3 @@ function readKey(request: FastifyRequest): string {
 
 const queryOf = ({ url, query }: FastifyRequest): string | undefined =>
   url.includes('?') ? redactQuery(query) : undefined
-
-/** All headers as JSON; credentials and signatures are redacted. */
-function redactHeaders(headers: FastifyRequest['headers'], hidden: readonly string[]): string {
-  const redactedHeaders: Record<string, string> = {}
-  for (const name in headers) {
-    const value = headers[name]
-    if (value === undefined) continue
-    redactedHeaders[name] = isSecretName(name) || hidden.includes(name) ? redacted : String(value)
-  }
-  return JSON.stringify(redactedHeaders)
-}
