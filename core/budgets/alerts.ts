@@ -97,7 +97,7 @@ function renderAlert(tally: Tally, { level, timezone, spenders }: AlertText): st
   const title =
     level === 100
       ? `The budget ${key} is used up: ${use}. ${describeOpening(tally, timezone)}`
-      : `${level} % of the budget ${key} are used: ${use}. A new window begins at ${formatEnd(tally, timezone)}.`
+      : `${level} % of the budget ${key} is used: ${use}. A new window begins at ${formatEnd(tally, timezone)}.`
   const most = spenders.map(({ what, name, percent }) => `${what} ${name} (${percent} %)`)
   return [
     title,

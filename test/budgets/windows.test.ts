@@ -97,7 +97,7 @@ describe('an alert', () => {
     await hook('a')
     await expect
       .poll(texts)
-      .toEqual([expect.stringMatching(/^80 % of the budget \S+ are used: \$0\.14 of \$0\.17 per 1d/)])
+      .toEqual([expect.stringMatching(/^80 % of the budget \S+ is used: \$0\.14 of \$0\.17 per 1d/)])
     await hook('a')
     await expect.poll(texts).toHaveLength(2)
     expect(texts()[1]).toMatch(/is used up: \$0\.21 of \$0\.17/)
