@@ -71,6 +71,7 @@ export function createCounts(plan: BudgetPlan, { store, now, alerts }: CountsDep
 
   /** The same for all runs of an agent, a hook and a channel. */
   function talliesOf(run: Counted): readonly LiveTally[] {
+    if (tallies.length === 0) return tallies
     const { kind, name, mapping = '' } = run.spec.origin.root ?? run.spec.origin
     const key = `${run.agentId} ${kind} ${kind === 'channel' ? name : ''} ${kind === 'hook' ? mapping : ''}`
     const known = byRun.get(key)

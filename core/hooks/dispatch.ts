@@ -200,12 +200,7 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       expiresAt: at + (incoming.idempotency.latestOnly ? retryMs : idempotencyMs),
       reply: JSON.stringify(reply),
     }
-    const { events, runs: planned } = work
-    const started = planned?.map((run) => Object.assign({}, run, { spec: { ...run.spec, requestId: request.id } }))
-    const result = await runs.accept(
-      { at, request, idempotency, events, runs: started, audit: incoming.audit },
-      incoming.trace,
-    )
+    const result = await runs.accept({ at, request, idempotency, ...work, audit: incoming.audit }, incoming.trace)
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
     if (result.outcome === 'accepted') return { reply, replayed: false, requestId: request.id }
     requestLog.record({ ...request, status: 'duplicate' })
@@ -216,12 +211,11 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 }
 
 /** The agents for which the work is. */
-export const agentsOf = ({ events = [], runs = [] }: Plan<unknown>['work'], agents: SessionOwners): string[] => [
-  ...new Set([
-    ...runs.map(({ agentId }) => agentId),
-    ...events.map(({ agentId, sessionKey }) => agentId ?? locateSession(agents, sessionKey).agentId),
-  ]),
-]
+export function agentsOf({ events, runs }: Plan<unknown>['work'], agents: SessionOwners): string[] {
+  const found = new Set(runs?.map(({ agentId }) => agentId))
+  for (const { agentId, sessionKey } of events ?? []) found.add(agentId ?? locateSession(agents, sessionKey).agentId)
+  return [...found]
+}
 
 function createRun(
   { config, agents, models, recipients, createId }: PlannerDeps,

@@ -109,11 +109,12 @@ export async function claimAll(
  */
 export function insertAll(tx: Transaction, commands: readonly AcceptRows[]): unknown[] {
   const tables = new Map<Insertion, Row[]>()
-  for (const [table, row] of commands.flatMap(({ rows }) => rows)) {
-    const rows = tables.get(insertions[table])
-    if (rows) rows.push(row)
-    else tables.set(insertions[table], [row])
-  }
+  for (const { rows } of commands)
+    for (const [table, row] of rows) {
+      const others = tables.get(insertions[table])
+      if (others) others.push(row)
+      else tables.set(insertions[table], [row])
+    }
   return Array.from(tables, ([insertion, rows]) =>
     tx.insert(insertion, insertion.atEnd ? rows : oneOfEach(rows, insertion)),
   )
@@ -125,7 +126,7 @@ export function toAcceptRows(command: AcceptCommand): AcceptRows {
   if (request) rows.push(['request', toAcceptedRow(request, command)])
   for (const row of toEventRows(events, { at, requestId: request?.id })) rows.push(['event', row])
   for (const run of runs) {
-    const context = { at, idempotency: run.kind === 'hook' ? idempotency : undefined }
+    const context = { at, idempotency: run.kind === 'hook' ? idempotency : undefined, requestId: request?.id }
     if (run.waiting) rows.push(['waitingRun', toWaitingRunRow(run, run.waiting, context)])
     else {
       rows.push(['run', toRunRow(run, context)])

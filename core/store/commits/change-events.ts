@@ -79,7 +79,7 @@ function createHandlers(store: ReadStore, changes: StoreChanges): CommitHandlers
       requests.publish({ id, at, hook, client, status: 'accepted', result: describeAccepted(request, command) })
     }
     publishAdded(at, { events: newEvents })
-    for (const run of newRuns) runs.publish({ run: asQueuedRun(run, at), deliveries: [] })
+    for (const run of newRuns) runs.publish({ run: asQueuedRun(run, at, request?.id), deliveries: [] })
     publishAdded(at, { deliveries })
   }
 
@@ -130,8 +130,9 @@ function createHandlers(store: ReadStore, changes: StoreChanges): CommitHandlers
   }
 }
 
-const asQueuedRun = (run: NewRun, at: Timestamp): RunChange['run'] => ({
+const asQueuedRun = (run: NewRun, at: Timestamp, requestId = run.spec.requestId): RunChange['run'] => ({
   ...run,
+  spec: { ...run.spec, requestId },
   attempt: 0,
   lastProgress: 0,
   steps: 0,

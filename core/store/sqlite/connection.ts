@@ -139,9 +139,9 @@ export function createTransaction(
         return []
       }
       const statement = prepare(insertion)
-      if (insertion.returning !== undefined)
-        return rows.flatMap((row) => statement.all(...row, ...values) as Returned[])
-      for (const row of rows) statement.run(...row, ...values)
+      const bound = values.length === 0 ? rows : rows.map((row) => [...row, ...values])
+      if (insertion.returning !== undefined) return bound.flatMap((row) => statement.all(...row) as Returned[])
+      for (const row of bound) statement.run(...row)
       return []
     },
     getSpace: () => prepare(spaceSql).get() as unknown as Space,

@@ -60,17 +60,17 @@ export interface SkippedBy {
 
 /** What a request led to. */
 export interface RequestResult {
-  runIds?: readonly string[]
-  eventIds?: readonly string[]
-  error?: { type: string; message: string }
-  reason?: SkipReason
-  skippedBy?: SkippedBy
-  isUnauthenticated?: true
-  count?: number
-  replayOf?: string
+  runIds?: readonly string[] | undefined
+  eventIds?: readonly string[] | undefined
+  error?: { type: string; message: string } | undefined
+  reason?: SkipReason | undefined
+  skippedBy?: SkippedBy | undefined
+  isUnauthenticated?: true | undefined
+  count?: number | undefined
+  replayOf?: string | undefined
   /** The agents for which it started something. */
-  agents?: readonly string[]
-  authentication?: Authentication
+  agents?: readonly string[] | undefined
+  authentication?: Authentication | undefined
 }
 
 /** A request in a list, without its headers and its body. */
@@ -131,18 +131,19 @@ export const toAcceptedRow = (request: NewRequest, work: AcceptedWork): Row =>
   })
 
 /** The result of an accepted request names what it started. */
-export function describeAccepted(
+export const describeAccepted = (
   { replayOf, agents, authentication }: NewRequest,
   { runs, events }: Omit<AcceptedWork, 'at'>,
-): RequestResult {
-  return {
-    ...(runs?.length && { runIds: runs.map(({ id }) => id) }),
-    ...(events?.length && { eventIds: events.map(({ id }) => id) }),
-    ...(replayOf !== undefined && { replayOf }),
-    ...(agents?.length && { agents }),
-    ...(authentication && { authentication }),
-  }
-}
+): RequestResult => ({
+  runIds: idsOf(runs),
+  eventIds: idsOf(events),
+  replayOf,
+  agents: agents?.length ? agents : undefined,
+  authentication,
+})
+
+const idsOf = (records: readonly { id: string }[] | undefined): string[] | undefined =>
+  records?.length ? records.map(({ id }) => id) : undefined
 
 /** Logs a request that started nothing. */
 export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Timestamp): Promise<void> {
@@ -159,15 +160,7 @@ export const describeRefused = ({
   count,
   replayOf,
   authentication,
-}: NewRefusal): RequestResult => ({
-  ...(error && { error }),
-  ...(reason !== undefined && { reason }),
-  ...(skippedBy && { skippedBy }),
-  ...(isUnauthenticated && { isUnauthenticated }),
-  ...(count !== undefined && { count }),
-  ...(replayOf !== undefined && { replayOf }),
-  ...(authentication && { authentication }),
-})
+}: NewRefusal): RequestResult => ({ error, reason, skippedBy, isUnauthenticated, count, replayOf, authentication })
 
 export interface RequestFilter {
   hook?: string | undefined

@@ -93,14 +93,16 @@ interface InsertContext {
   at: Timestamp
   /** The idempotency key of the request that started the run. */
   idempotency?: { scope: string; key: string } | undefined
+  /** The webhook request that started the run. Default: the one that is named in its spec. */
+  requestId?: string | undefined
 }
 
-export const toRunRow = (run: NewRun, { at, idempotency }: InsertContext): Row => [
+export const toRunRow = (run: NewRun, { at, idempotency, requestId = run.spec.requestId }: InsertContext): Row => [
   run.id,
   run.kind,
   run.agentId,
   run.sessionKey,
-  JSON.stringify({ ...run.spec, message: undefined }),
+  JSON.stringify({ ...run.spec, requestId, message: undefined }),
   run.maxAttempts,
   at,
   run.concurrencyLimit?.name ?? null,
