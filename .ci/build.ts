@@ -71,18 +71,6 @@ const ownChunks: Readonly<Record<string, string>> = {
   typebox: 'typebox',
 }
 
-/**
- * Chunks with everything that these modules import, apart from what an earlier chunk has, because a file takes longer to
- * find than to load. So a thread of the store and a short command load no more than they need.
- */
-const closures: Readonly<Record<string, readonly string[]>> = {
-  command: ['plugin/command.ts'],
-  store: ['store/sqlite/batch.ts'],
-  program: ['cli/program.ts'],
-  declarations: ['plugin/plugin.ts', 'kit/kit.ts'],
-  gateway: ['cli/start/start.ts', 'gateway.ts'],
-}
-
 /** All chunks are at the root of dist/: worker threads find their entry files beside the chunk that starts them. */
 async function bundleGateway(): Promise<string[]> {
   const input = {
@@ -99,7 +87,16 @@ async function bundleGateway(): Promise<string[]> {
   const external = (id: string, importer?: string): boolean =>
     /^[\w@]/.test(id) && !isBundled.test(id) && !importer?.includes('/node_modules/')
   const modules = await bundle(
-    { input, external, plugins: [builtins, panels], treeshake: { moduleSideEffects: pureModules } },
+    {
+      input,
+      external,
+      plugins: [builtins, panels, largeChunks],
+      treeshake: { moduleSideEffects: pureModules },
+      // The large chunks need it. An entry has other exports than its own only if it is in one of them.
+      preserveEntrySignatures: 'allow-extension',
+      // What only some commands need may be in a chunk that every gateway loads.
+      checks: { ineffectiveDynamicImport: false },
+    },
     {
       sourcemap: true,
       sourcemapExcludeSources: true,
@@ -109,13 +106,14 @@ async function bundleGateway(): Promise<string[]> {
           ...Object.entries(ownChunks).map(([name, packages]) => ({
             name,
             test: new RegExp(`/node_modules/(${packages})/`),
-            priority: 20,
+            priority: 1,
           })),
-          { name: 'packages', test: /node_modules/, priority: 10 },
-          ...Object.entries(closures).map(([name, files], index) => ({
+          { name: 'command', test: /[\\/]core[\\/]plugin[\\/]command\.ts$/ },
+          { name: 'packages', test: /node_modules/ },
+          ...Object.keys(chunks).map((name) => ({
             name,
-            test: (id: string) => files.some((file) => id === join(root, 'core', file)),
-            priority: 9 - index,
+            test: (id: string) => chunkOf.get(id) === name,
+            includeDependenciesRecursively: false,
           })),
         ],
       },
@@ -124,6 +122,39 @@ async function bundleGateway(): Promise<string[]> {
   // Nobody needs the places of an error inside a package.
   for (const name of [...Object.keys(ownChunks), 'packages']) rmSync(join(dist, `${name}.js.map`))
   return modules
+}
+
+/** The modules of extensions stay in small chunks, of which a command loads only what it uses. */
+const ofExtensions = ['plugin/plugin.ts', 'kit/kit.ts']
+
+/** Chunks with everything that these modules import, apart from that and from what is in an earlier chunk. */
+const chunks: Readonly<Record<string, readonly string[]>> = {
+  'command-line': ['cli/program.ts'],
+  store: ['store/sqlite/batch.ts'],
+  control: ['cli/control-client.ts', 'cli/completion/complete.ts'],
+  configuration: ['cli/check/check.ts', 'cli/plugin/installed-plugins.ts'],
+  gateway: ['cli/start/start.ts', 'gateway.ts'],
+}
+
+/** The chunk of each module; undefined: the bundler decides. */
+const chunkOf = new Map<string, string | undefined>()
+
+/**
+ * A file takes longer to find than to load, and by default there is one for each set of modules that the same entries
+ * share: a gateway would load eighty at its start. A short command or a thread of the store must not load more for it.
+ */
+const largeChunks: Plugin = {
+  name: 'large-chunks',
+  buildEnd() {
+    const add = (id: string, chunk: string | undefined): void => {
+      if (chunkOf.has(id)) return
+      chunkOf.set(id, chunk)
+      for (const imported of this.getModuleInfo(id)?.importedIds ?? []) add(imported, chunk)
+    }
+    const pathOf = (file: string): string => join(root, 'core', file)
+    for (const file of ofExtensions) add(pathOf(file), undefined)
+    for (const [chunk, files] of Object.entries(chunks)) for (const file of files) add(pathOf(file), chunk)
+  },
 }
 
 const panelAddress = /new URL\((['"])\.\/panel\/\1, import\.meta\.url\)/
