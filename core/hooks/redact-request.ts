@@ -1,9 +1,9 @@
 // Redacts what is stored of a request: credentials and signatures in its headers, and tokens in the body of a handshake.
-import type { FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
 import { isSecretName, redacted } from '../kit/secret-names.ts'
 
 /** All headers as JSON; credentials and signatures are redacted. */
-export function redactHeaders(headers: FastifyRequest['headers'], hidden: readonly string[]): string {
+export function redactHeaders(headers: IncomingHttpHeaders, hidden: readonly string[]): string {
   const redactedHeaders: Record<string, string> = {}
   for (const name in headers) {
     const value = headers[name]
