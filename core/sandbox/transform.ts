@@ -65,18 +65,13 @@ export function createTransform(deps: TransformDeps): Transform {
   let version: Version | undefined
   let problem: TransformError | undefined
   let refreshing: Promise<void> | undefined
-  let isStale = false
   let isClosed = false
 
-  /** Compiles once at a time; a change in the meantime causes another compilation. */
+  /** Compiles once at a time. What changes in the meantime is found when the files that were read are followed. */
   function refresh(): Promise<void> {
-    isStale = true
     return (refreshing ??= (async () => {
       await startAfter
-      while (isStale && !isClosed) {
-        isStale = false
-        await compile()
-      }
+      if (!isClosed) await compile()
       refreshing = undefined
     })())
   }
