@@ -12,8 +12,8 @@ export interface Window {
 export type FindWindow = (periodMs: number, at: Timestamp) => Window
 
 /**
- * Windows of days begin at midnight of the time zone, which is asked for when the first one is computed. Those of several days are counted from 1970-01-01. Shorter windows
- * begin at the multiples of their length since 1970 UTC, whatever the time zone.
+ * Windows of days begin at midnight of the time zone. Those of several days are counted from 1970-01-01. Shorter windows
+ * begin at the multiples of their length since 1970 UTC, whatever the time zone, so they do not ask for it.
  */
 export function createFindWindow(timeZone: () => string): FindWindow {
   let known: ((at: Timestamp) => number) | undefined

@@ -4,12 +4,12 @@ import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { headerReader } from '../http/auth.ts'
 import { isMultipart } from '../http/multipart.ts'
+import { redactQuery } from '../kit/secret-names.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { RepeatKey } from '../plugin/plugin.ts'
 import type { NewRefusal, Authentication } from '../store/store.ts'
 import type { IncomingRequest } from './dispatch.ts'
 import { redactBody, redactHeaders } from './redact-request.ts'
-import { redactQuery } from '../kit/secret-names.ts'
 
 export const maxKeyLength = 256
 

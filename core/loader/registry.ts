@@ -332,7 +332,7 @@ function createRegistry({ isAlone = false } = {}) {
     const { source } = origin
     // Tests verify the built-in ones, so that the start need not.
     if (source === ownSource) return register(extension, origin)
-    const find = () => [...findFaults(extension, { compile: true }), ...takenNames(extension)]
+    const find = () => [...findFaults(extension), ...takenNames(extension)]
     if (verify(extension, source, find)) register(extension, origin)
     if (isPreset(extension)) presets.push({ preset: extension, source })
   }

@@ -198,14 +198,14 @@ const taken: Record<Kind, { names: readonly string[]; settings: readonly string[
 const defines = 'defineChannel, defineToolset, defineProvider, definePreset, defineScheme or defineCommand'
 
 /** Finds everything that is wrong with a declaration, as far as it can be seen without the others. */
-export function findFaults(extension: unknown, options: VerifyOptions): Fault[] {
+export function findFaults(extension: unknown): Fault[] {
   if (!isObject(extension)) {
     const what = extension === undefined ? 'missing' : 'not an extension'
     return [fault('', `its default export is ${what}; export what ${defines} returns, or a list of them`)]
   }
   const { kind } = extension
   if (!isKind(kind)) return [fault('kind', `its kind is unknown; declare it with ${defines}`)]
-  return [...faultsOf(kind, extension, options)]
+  return [...faultsOf(kind, extension, { compile: true })]
 }
 
 /** Finds what is wrong with one tool, also with a tool that a toolset opens later. */

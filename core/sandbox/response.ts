@@ -2,7 +2,7 @@
 import { SourceMap } from 'node:module'
 import { basename } from 'node:path'
 import { firstProblem, type Problem } from '../typebox.ts'
-import { listOf } from '../kit/shapes.ts'
+import { fieldsOf, listOf } from '../kit/shapes.ts'
 import { type LogLine, logLevels, type Position, type Thrown } from './ipc-frames.ts'
 import type { ChildResponse } from './pool/child.ts'
 import { TransformError } from './transform-error.ts'
@@ -78,10 +78,12 @@ export type DescribePosition = (thrown: Thrown) => string
 export function describePositionsIn(map: string): DescribePosition {
   let parsed: SourceMap | undefined
   return ({ positions }) => {
-    const known = (listOf(positions) as Position[]).filter(({ line }) => line > headLines)
-    if (known.length === 0 || map === '') return ''
+    // The child is not trusted, so that they may be anything, and any number.
+    const known = listOf(positions).slice(0, 10).map(fieldsOf) as unknown as Position[]
+    const inBundle = known.filter(({ line }) => line > headLines)
+    if (inBundle.length === 0 || map === '') return ''
     const sources = (parsed ??= new SourceMap(JSON.parse(map) as ConstructorParameters<typeof SourceMap>[0]))
-    const entries = known.map(({ line, column }) => sources.findEntry(line - headLines - 1, column - 1))
+    const entries = inBundle.map(({ line, column }) => sources.findEntry(line - headLines - 1, column - 1))
     const found = entries.filter((entry) => 'originalSource' in entry)
     const entry = found.find(({ originalSource }) => !originalSource.startsWith('..')) ?? found[0]
     return entry ? ` at ${basename(entry.originalSource)}:${entry.originalLine + 1}` : ''

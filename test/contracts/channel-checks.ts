@@ -307,7 +307,7 @@ function receiveChecks<Config>(): ChannelCheck<Config>[] {
 }
 
 async function isDeclared<Config>({ channel }: Scene<Config>) {
-  expect(findFaults(channel, { compile: true })).toEqual([])
+  expect(findFaults(channel)).toEqual([])
 }
 
 async function checksTargets<Config>({ channel, platform }: Scene<Config>) {

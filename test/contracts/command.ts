@@ -71,7 +71,7 @@ export function commandContract(command: Command, { plugin, config, prepare, run
     afterAll(() => gateway.close())
 
     it('has a valid declaration, and examples that begin with its name', () => {
-      expect(findFaults(command, { compile: true })).toEqual([])
+      expect(findFaults(command)).toEqual([])
       expect(command.examples.filter((line) => !`${line} `.startsWith(`${command.name} `))).toEqual([])
     })
 

@@ -78,7 +78,7 @@ export function providerChecks<Config>(
     {
       name: 'is declared without fault',
       advice: 'Correct the declaration.',
-      run: () => expect(findFaults(provider, { compile: true })).toEqual([]),
+      run: () => expect(findFaults(provider)).toEqual([]),
     },
     ...tested.map(({ name, advice, answer, use }) => ({
       name,

@@ -130,7 +130,7 @@ function declarationChecks<Config>(
       name: 'is declared without fault',
       advice: 'Correct the declaration.',
       async run() {
-        expect(findFaults(toolset, { compile: true })).toEqual([])
+        expect(findFaults(toolset)).toEqual([])
         await withTools((tools) => expect(tools.flatMap((tool) => findToolFaults(tool, { compile: true }))).toEqual([]))
       },
     },

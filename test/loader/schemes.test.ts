@@ -9,7 +9,7 @@ import { createTestContext } from '../contracts/context.ts'
 import { temporaryFolder } from '../helpers.ts'
 
 const faultsOf = (fields: object): string =>
-  findFaults({ kind: 'scheme', name: 'odd', description: 'Odd.', ...fields }, { compile: true })
+  findFaults({ kind: 'scheme', name: 'odd', description: 'Odd.', ...fields })
     .map(({ problem }) => problem)
     .join('\n')
 
@@ -75,7 +75,7 @@ describe('a scheme', () => {
   ])('is accepted: %j', (fields) => expect(faultsOf(fields)).toBe(''))
 
   it('is what defineScheme returns', () => {
-    expect(findFaults(defineScheme({ name: 'odd', description: 'Odd.', ...signed({}) }), { compile: true })).toEqual([])
+    expect(findFaults(defineScheme({ name: 'odd', description: 'Odd.', ...signed({}) }))).toEqual([])
   })
 
   it('of a name that is taken is refused, and the message says who has it', async () => {

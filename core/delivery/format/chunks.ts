@@ -3,7 +3,7 @@
 import type { ChannelLimits, TextRange } from '../../plugin/plugin.ts'
 import { formatMarkdown } from './format.ts'
 import { changeMarks, type Mark, type StyledText } from './styled-text.ts'
-import { findCut, type Token } from './find-cut.ts'
+import { findCut, longestText, type Token } from './find-cut.ts'
 
 type Limits = Pick<ChannelLimits, 'maxText' | 'unit' | 'format'>
 
@@ -38,9 +38,8 @@ function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measu
     const fitting = fitMarks(marks, { limit, sizeOf })
     return (text.match(/\n|[^\S\n]+|\S+/g) ?? []).map((part) => ({ text: part, marks: fitting, kind: kindOf(part) }))
   })
-  // What is longer does not fit in any unit, so that a word of any length is quick to measure.
-  const longest = 2 * limit + 2
-  const sizeOfText = (text: string) => (text.length > longest ? Infinity : sizeOf(escape(text)))
+  // A word of any length is quick to measure.
+  const sizeOfText = (text: string) => (text.length > longestText(limit) ? Infinity : sizeOf(escape(text)))
   const meter = { limit, sizeOf: sizeOfText, sizeOfMarks: sizeOf }
   const chunks: TextChunk[] = []
   let start = skipWhitespace(tokens, 0)

@@ -15,6 +15,9 @@ export interface Meter {
   sizeOfMarks(text: string): number
 }
 
+/** What is longer in UTF-16 code units does not fit: no unit counts less than one for two of them. */
+export const longestText = (limit: number): number => 2 * limit + 2
+
 export interface Cut {
   /** The first token that is not in the chunk. */
   end: number
@@ -79,8 +82,7 @@ function chooseCut(tokens: readonly Token[], { start, at, written, breaks }: Ove
   if (last && fitsAlone) return { end: last.end }
   const empty = add(written, { ...word, text: '' }, meter)
   const fits = (text: string) => totalSize(empty, meter) + meter.sizeOf(text) <= meter.limit
-  // No unit counts less than one for two UTF-16 code units.
-  const window = word.text.slice(0, 2 * meter.limit + 2)
+  const window = word.text.slice(0, longestText(meter.limit))
   const head = longestFitting(splitIntoGraphemes(window), fits)
   if (head) return endOfHead(head)
   if (last) return { end: last.end }

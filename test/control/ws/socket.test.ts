@@ -273,7 +273,12 @@ describe('subscribe', () => {
     await client.until(({ method, params }) => method === 'run' && params.status === 'succeeded')
     const change = (topic: string) =>
       client.notifications.filter(({ method }) => method === topic).map(({ params }) => params)
-    expect(change('run').map(({ status }) => status)).toEqual(['queued', 'running', 'succeeded'])
+    const { id: requestId } = change('request')[0]
+    expect(change('run').map(({ status, requestId: from }) => [status, from])).toEqual([
+      ['queued', requestId],
+      ['running', requestId],
+      ['succeeded', requestId],
+    ])
     const run = (await get(`/runs/${runId}`)).body
     expect(change('run').at(-1)).toMatchObject({
       ...run,
