@@ -102,7 +102,7 @@ export async function spawnWatching(
   return running
 }
 
-const wait = { timeout: 15_000, interval: 50 }
+const wait = { timeout: 40_000, interval: 50 }
 
 export const jobOf = async ({ get }: Pick<Reachable, 'get'>) => (await get('/api/extensions')).body.jobs[0]
 
