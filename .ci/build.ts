@@ -168,7 +168,10 @@ function samplesFile(module: string | undefined): string | undefined {
   return preset && `samples/${preset}.js`
 }
 
-/** Reading a file for each built-in extension would slow down the start, so the build has all of them in one module, and the commands in another. */
+/**
+ * Reading a file for each built-in extension would slow down the start, so the build has all of them in one module, and
+ * the commands in another.
+ */
 const builtins: Plugin = {
   name: 'builtin-extensions',
   load: async (id) => {
@@ -181,7 +184,9 @@ const builtins: Plugin = {
   },
 }
 
-/** All modules are in one folder after the build, so the panels of the extensions have folders of their own beside them. */
+/**
+ * All modules are in one folder after the build, so the panels of the extensions have folders of their own beside them.
+ */
 const panels: Plugin = {
   name: 'panels',
   transform: {

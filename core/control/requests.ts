@@ -256,7 +256,8 @@ const WebhookRequest = Type.Object({
       }),
       {
         description:
-          'The current mappings of the hook, in the order in which they are tried. Absent: the body is not stored, or the client is limited to agents.',
+          'The current mappings of the hook, in the order in which they are tried. Absent: the body is not stored, or ' +
+          'the client is limited to agents.',
         ...content,
       },
     ),

@@ -72,8 +72,8 @@ export const Run = Type.Object({
       reason: Type.Optional(
         Type.String({
           description:
-            'Why it did not end the run. `interrupted`: the gateway ended. `stopped`: the gateway was stopped. `waiting`: it waited for an approval. Else the ' +
-            'error of its model.',
+            'Why it did not end the run. `interrupted`: the gateway ended. `stopped`: the gateway was stopped. ' +
+            '`waiting`: it waited for an approval. Else the error of its model.',
         }),
       ),
     }),

@@ -12,8 +12,8 @@ export const Step = Type.Object({
   kind: Type.Enum(['model', 'tool']),
   status: Type.Enum([...stepStatuses], {
     description:
-      '`waiting`: a person must approve the call. `refused`: the policy or a person did not allow it. `interrupted`: the gateway ended during the call, which may have ' +
-      'taken effect.',
+      '`waiting`: a person must approve the call. `refused`: the policy or a person did not allow it. `interrupted`: ' +
+      'the gateway ended during the call, which may have taken effect.',
   }),
   startedAt: Time(),
   endedAt: Type.Optional(Time()),

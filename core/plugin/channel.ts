@@ -24,8 +24,8 @@ export interface InboundMessage {
   group?: 'group' | 'channel' | undefined
   /**
    * Whether a message in a group mentions the account or replies to one of its messages. By default the agent reads
-   * only those. Remove the mention from `text`. A picked choice is a reply. Leave it out if the platform does not tell: a text that begins with the
-   * name of the agent (`@helper …`, `helper: …`) then counts as a mention.
+   * only those. Remove the mention from `text`. A picked choice is a reply. Leave it out if the platform does not tell: a
+   * text that begins with the name of the agent (`@helper …`, `helper: …`) then counts as a mention.
    */
   mentioned?: boolean | undefined
   attachments?: readonly Attachment[] | undefined

@@ -255,7 +255,8 @@ function sessionChecks({
     {
       name: 'has a session for each subject',
       advice:
-        'Put the id of the subject into `sessionKey`, such as that of an order. If all requests belong together, set `oneSession`; otherwise accept requests about two subjects.',
+        'Put the id of the subject into `sessionKey`, such as that of an order. If all requests belong together, set ' +
+        '`oneSession`; otherwise accept requests about two subjects.',
       async run() {
         const resolved = await Promise.all(accepted.map(resolve))
         const keys = resolved.flatMap(({ actions }) => actions.map(keyOf))

@@ -35,7 +35,8 @@ async function describeCost(agent: Agent, models: Models): Promise<Finding[]> {
     ]
   }
   const costOfCall = (await costOf({ inputTokens: input, outputTokens: maxOutputTokens })) ?? 0
-  const calls = `${formatCount(maxSteps)} calls of ${ref} with ${formatCount(input)} tokens of input and ${formatCount(maxOutputTokens)} of output`
+  const tokens = `${formatCount(input)} tokens of input and ${formatCount(maxOutputTokens)} of output`
+  const calls = `${formatCount(maxSteps)} calls of ${ref} with ${tokens}`
   return [
     info(id, {
       problem: `A run of the agent ${id} costs at most ${formatUsd((maxSteps * costOfCall) / 1e9)}: ${calls}.`,

@@ -59,7 +59,8 @@ async function recoverExpiredRuns({ store, queue, completion, onRequeued }: Leas
   queue.add(queued)
   if (queued > 0) onRequeued()
   for (const run of exhausted) {
-    const message = `The gateway stopped during the run, ${run.attempt - run.lastProgress} times in a row; it is not tried again.`
+    const times = run.attempt - run.lastProgress
+    const message = `The gateway stopped during the run, ${times} times in a row; it is not tried again.`
     await completion.complete(run, createErrorResult('failed', { type: 'interrupted', message }))
   }
   return queued
