@@ -1,9 +1,11 @@
 // A channel for a chat server with an HTTP API: it waits for messages with long polling, and posts the replies.
 import { setTimeout as delay } from 'node:timers/promises'
 import {
+  type Attachment,
   AuthError,
   type ChannelContext,
   defineChannel,
+  type InboundMessage,
   type OutboundMessage,
   type SendResult,
   type Static,
@@ -24,6 +26,13 @@ interface ChatMessage {
   author: { id: string; name: string }
   conversation: string
   text: string
+  /** The number of the message that began the thread. */
+  thread?: number
+  /** Only in a conversation of several people: whether the message mentions the bot. */
+  mentionsBot?: boolean
+  /** The number of the message of which this is a new version. */
+  replaces?: number
+  files?: readonly { id: string; name: string; type: string; size: number }[]
 }
 
 export default defineChannel<Config>({
@@ -36,9 +45,8 @@ export default defineChannel<Config>({
   panel: { title: 'Plugin Name', folder: new URL('./panel/', import.meta.url), reads: ['/api/channels'] },
   async connect(config, context) {
     const stop = new AbortController()
-    const call = createClient(config, stop.signal)
-    await call('/account')
-    const polling = poll(call, { ...context, signal: stop.signal })
+    await get(config, '/account', stop.signal)
+    const polling = poll(config, { ...context, signal: stop.signal })
     return {
       send: (message) => send(config, message),
       async close() {
@@ -49,37 +57,35 @@ export default defineChannel<Config>({
   },
 })
 
-type Client = (path: string) => Promise<unknown>
-
 /** Throws an `AuthError` if the token is refused, so that the gateway does not try it again. */
-const createClient =
-  (config: Config, signal: AbortSignal): Client =>
-  async (path) => {
-    const service = { name: 'The chat server', url: config.url, setting: 'channels.plugin-name.url' }
-    try {
-      const response = await fetch(config.url + path, { headers: headersOf(config), signal })
-      if (response.ok) return await response.json()
-      await response.body?.cancel()
-      if (response.status === 401)
-        throw new AuthError('The chat server refuses the token; set channels.plugin-name.token.')
-      throw connectStatusError(response.status, service)
-    } catch (error) {
-      throw connectError(error, service)
-    }
+async function get(config: Config, path: string, signal: AbortSignal): Promise<Response> {
+  const service = { name: 'The chat server', url: config.url, setting: 'channels.plugin-name.url' }
+  try {
+    const response = await fetch(config.url + path, { headers: headersOf(config), signal })
+    if (response.ok) return response
+    await response.body?.cancel()
+    if (response.status === 401)
+      throw new AuthError('The chat server refuses the token; set channels.plugin-name.token.')
+    throw connectStatusError(response.status, service)
+  } catch (error) {
+    throw connectError(error, service)
   }
+}
 
 const headersOf = ({ token }: Config) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
 
 /** Reads messages until the connection is closed. An error ends the connection, and the gateway connects again. */
-async function poll(call: Client, { receive, state, lost, signal }: ChannelContext): Promise<void> {
+async function poll(config: Config, { receive, state, lost, signal }: ChannelContext): Promise<void> {
   try {
     while (!signal.aborted) {
       const after = Number((await state.get('after')) ?? 0)
-      const messages = (await call(`/messages?after=${after}&wait=30`)) as ChatMessage[]
-      for (const { number, author, conversation, text } of messages) {
-        await receive({ id: String(number), from: author, to: conversation, text })
+      const response = await get(config, `/messages?after=${after}&wait=30`, signal)
+      const messages = (await response.json()) as ChatMessage[]
+      for (const message of messages) {
+        // An agent has read the first version of an edited message.
+        if (message.replaces === undefined) await receive(toInbound(config, message))
         // Only now is the message on disk. After a crash it is read again, and recognized by its id.
-        await state.set('after', number)
+        await state.set('after', message.number)
       }
       // A server that answers without waiting is asked once a second.
       if (messages.length === 0) await delay(1000, undefined, { signal })
@@ -89,13 +95,32 @@ async function poll(call: Client, { receive, state, lost, signal }: ChannelConte
   }
 }
 
+function toInbound(config: Config, message: ChatMessage): InboundMessage {
+  const { number, author, conversation, text, thread, mentionsBot, files = [] } = message
+  return {
+    id: String(number),
+    from: author,
+    to: conversation,
+    text: text.replace(/^@bot\b\s*/, ''),
+    ...(thread !== undefined && { threadId: String(thread) }),
+    ...(mentionsBot !== undefined && { group: 'group', mentioned: mentionsBot }),
+    // The gateway downloads a file only if the sender may write to the agent.
+    attachments: files.map(({ id, name, type, size }): Attachment => ({
+      name,
+      type,
+      size,
+      read: (signal) => get(config, `/files/${id}`, signal),
+    })),
+  }
+}
+
 /** Tries once. The gateway decides about further attempts. */
-async function send(config: Config, { key, to, text }: OutboundMessage): Promise<SendResult> {
+async function send(config: Config, { key, to, text, threadId }: OutboundMessage): Promise<SendResult> {
   try {
     const response = await fetch(`${config.url}/messages`, {
       method: 'POST',
       headers: { ...headersOf(config), 'idempotency-key': key },
-      body: JSON.stringify({ conversation: to, text }),
+      body: JSON.stringify({ conversation: to, text, thread: threadId && Number(threadId) }),
       signal: AbortSignal.timeout(30_000),
     })
     await response.body?.cancel()

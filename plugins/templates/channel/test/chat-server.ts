@@ -2,8 +2,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream'
 import { json } from 'node:stream/consumers'
-import type { Platform } from 'svc-gateway/testing'
+import type { Platform, SaidFile } from 'svc-gateway/testing'
 
 interface Settings {
   url: string
@@ -13,6 +14,13 @@ interface Settings {
 interface Sent {
   to: string
   text: string
+  threadId?: string
+}
+
+interface Posted {
+  conversation: string
+  text: string
+  thread?: number
 }
 
 type Fault = 'lost' | { retryAfterMs: number } | { status: number }
@@ -20,6 +28,7 @@ type Fault = 'lost' | { retryAfterMs: number } | { status: number }
 export async function openChatServer(): Promise<Platform<Settings>> {
   const said: object[] = []
   const sent = new Map<unknown, Sent>()
+  const files: SaidFile[] = []
   const waiting = new Set<() => void>()
   let fault: Fault | undefined
 
@@ -31,23 +40,36 @@ export async function openChatServer(): Promise<Platform<Settings>> {
     response.once('close', () => waiting.delete(answer))
   }
 
+  function say(fields: object): void {
+    said.push({ number: said.length + 1, author: { id: 'u1', name: 'Ada' }, conversation: 'support-17', ...fields })
+    for (const answer of waiting) answer()
+  }
+
   async function accept(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { conversation, text } = (await json(request)) as { conversation: string; text: string }
+    const { conversation: to, text, thread } = (await json(request)) as Posted
     const current = fault
     fault = undefined
     if (typeof current === 'object' && 'retryAfterMs' in current)
       return void response.writeHead(429, { 'retry-after': String(current.retryAfterMs / 1000) }).end()
     const status = typeof current === 'object' ? current.status : 200
     if (status === 400) return void response.writeHead(status).end()
-    sent.set(request.headers['idempotency-key'], { to: conversation, text })
+    const threadId = thread === undefined ? {} : { threadId: String(thread) }
+    sent.set(request.headers['idempotency-key'], { to, text, ...threadId })
     if (current === 'lost') request.socket.destroy()
     else response.writeHead(status).end('{}')
+  }
+
+  /** Passes an error of the file on, by which its reader sees that it is not whole. */
+  function serve(file: SaidFile | undefined, response: ServerResponse): void {
+    if (file) pipeline(file.content(), response, () => undefined)
+    else response.writeHead(404).end()
   }
 
   const server = createServer((request, response) => {
     if (request.headers.authorization !== 'Bearer token-of-the-bot') response.writeHead(401).end()
     else if (request.method === 'POST') void accept(request, response)
     else if (request.url === '/account') response.end('{"name":"bot"}')
+    else if (request.url?.startsWith('/files/')) serve(files[Number(request.url.slice(7))], response)
     else deliver(request, response)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -58,9 +80,14 @@ export async function openChatServer(): Promise<Platform<Settings>> {
     badConfig: { url, token: 'another-token' },
     to: 'support-17',
     messages: async () => [...sent.values()],
-    async say(text) {
-      said.push({ number: said.length + 1, author: { id: 'u1', name: 'Ada' }, conversation: 'support-17', text })
-      for (const answer of waiting) answer()
+    say: async (text) => say({ text }),
+    edit: async (text) => say({ text, replaces: said.length }),
+    sayInThread: async (text) => say({ text, thread: 1 }),
+    sayInGroup: async (text, { mentioned }) =>
+      say({ conversation: 'room-1', text: mentioned ? `@bot ${text}` : text, mentionsBot: mentioned }),
+    sayWithFile: async (text, file) => {
+      const { name, type, size } = file
+      say({ text, files: [{ id: String(files.push(file) - 1), name, type, size }] })
     },
     disconnect: () => server.closeAllConnections(),
     loseNextAnswer: () => void (fault = 'lost'),
