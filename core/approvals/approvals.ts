@@ -48,8 +48,8 @@ export interface Answer {
   reason: string | null
   /** Who has answered, for the audit log. */
   audit: AuditedChange
-  /** The conversation of the answer, which needs no message about it. */
-  place?: Pick<ApprovalAddress, 'channel' | 'accountId' | 'to'>
+  /** Where the answer came from, which needs no message about it: the conversation, and a sender who wrote directly. */
+  place?: Pick<ApprovalAddress, 'channel' | 'accountId'> & { to: readonly string[] }
 }
 
 export interface Approvals {
@@ -286,7 +286,7 @@ const isSame = (address: ApprovalAddress | null, place: Answer['place']): boolea
   place !== undefined &&
   address.channel === place.channel &&
   address.accountId === place.accountId &&
-  address.to === place.to
+  place.to.includes(address.to)
 
 /** Whether these arguments hold a secret of the configuration. */
 export const holdsSecret = ({ text, json }: Pick<Redactor, 'text' | 'json'>, args: string): boolean =>

@@ -80,8 +80,9 @@ export function createChatAnswers({ store, approvals, config, channels, throttle
       target: approval.id,
       agentId: approval.agentId,
     }
+    const to = message.group ? [message.to] : [message.to, ...idsOf(message)]
     try {
-      await approvals.answer(approval.id, { status, by, reason, audit, place: { ...account, to: message.to } })
+      await approvals.answer(approval.id, { status, by, reason, audit, place: { ...account, to } })
       return status === 'approved' ? describeApproved(approval) : 'Denied. The agent reads that this call was denied.'
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'conflict') return error.message

@@ -47,6 +47,20 @@ describe('a call that a person must approve', () => {
     ])
   })
 
+  it('is answered with one message to the person who was asked', async () => {
+    const { ask, conclude, chat } = await startApprovals({ hooks, approvals: { ...approvals, to: 'ann' } })
+    const { runId, question } = await ask({ once: true })
+    // Some platforms address a person by the id of the person, and give a direct message an id of its own.
+    const answer = { text: `approve ${codeIn(question)}`, from: { id: 'ann' }, to: 'direct-7' }
+    await conclude(runId, () => chat.say(answer))
+    const told = (await chat.holds(3)).slice(1).map(({ to, text }) => [to, text] as const)
+    expect(Object.fromEntries(told)).toEqual({
+      'direct-7': 'Approved. The call is made now.',
+      ann: 'The approved call of `launch` of the agent `main` has succeeded.',
+    })
+    expect(told).toHaveLength(2)
+  })
+
   it('is not made when it is denied; the model reads by whom, and why', async () => {
     const { ask, say, conclude, steps, pad, model } = shared()
     const { runId, question } = await ask({ denied: true })
