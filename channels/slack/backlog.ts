@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { WebClient } from '@slack/web-api'
 import type { ChannelContext } from 'svc-gateway/plugin'
 import { toUnsent } from './errors.ts'
+import { pagesOf } from './pages.ts'
 
 interface BacklogDeps {
   web: WebClient
@@ -29,7 +30,6 @@ const cursorName = 'cursor'
 const overlapSeconds = 10
 /** How old the first message of a thread may be whose replies are read. */
 const threadSeconds = 24 * 60 * 60
-const pageSize = 200
 /** How long to wait if Slack limits the rate but does not say for how long. */
 const pauseMs = 30_000
 
@@ -67,13 +67,9 @@ export function createBacklog({ web, context, onEvent }: BacklogDeps) {
 
   async function listConversations() {
     const found: Conversation[] = []
-    let cursor: string | undefined
-    do {
-      const options = { types: 'im,mpim,public_channel,private_channel', exclude_archived: true, limit: pageSize }
-      const page = await patiently(() => web.users.conversations({ ...options, ...(cursor && { cursor }) }))
-      found.push(...((page.channels ?? []) as Conversation[]))
-      cursor = page.response_metadata?.next_cursor
-    } while (cursor)
+    const options = { types: 'im,mpim,public_channel,private_channel', exclude_archived: true }
+    const pages = pagesOf((page) => patiently(() => web.users.conversations({ ...options, ...page })))
+    for await (const { channels = [] } of pages) found.push(...(channels as Conversation[]))
     return found.flatMap(({ id, is_im, is_mpim }) =>
       id === undefined ? [] : [{ channel: id, channel_type: is_im ? 'im' : is_mpim ? 'mpim' : 'channel' }],
     )
@@ -82,14 +78,20 @@ export function createBacklog({ web, context, onEvent }: BacklogDeps) {
   /** The messages of a conversation and of its recent threads since a time, oldest first. */
   async function listMessages(channel: string, since: number): Promise<PastMessage[]> {
     const isNew = ({ ts }: PastMessage) => Number(ts) > since
-    const page = { channel, oldest: String(since - threadSeconds), limit: pageSize }
-    const { messages = [] } = await patiently(() => web.conversations.history(page))
-    const found: PastMessage[] = messages.filter(isNew)
-    for (const { ts, latest_reply: latest } of messages as PastMessage[]) {
-      if (!ts || !(Number(latest) > since)) continue
-      const thread = { channel, ts, oldest: String(since), limit: pageSize }
-      const { messages: replies = [] } = await patiently(() => web.conversations.replies(thread))
-      found.push(...replies.filter((reply) => isNew(reply) && reply.ts !== ts))
+    const found: PastMessage[] = []
+    const threads: string[] = []
+    const oldest = String(since - threadSeconds)
+    const pages = pagesOf((page) => patiently(() => web.conversations.history({ channel, oldest, ...page })))
+    for await (const { messages = [] } of pages)
+      for (const message of messages as PastMessage[]) {
+        if (isNew(message)) found.push(message)
+        if (message.ts && Number(message.latest_reply) > since) threads.push(message.ts)
+      }
+    for (const ts of threads) {
+      const thread = { channel, ts, oldest: String(since) }
+      const replies = pagesOf((page) => patiently(() => web.conversations.replies({ ...thread, ...page })))
+      for await (const { messages = [] } of replies)
+        found.push(...messages.filter((reply) => isNew(reply) && reply.ts !== ts))
     }
     return found.toSorted((one, other) => Number(one.ts) - Number(other.ts))
   }

@@ -3,6 +3,7 @@ import type { WebClient } from '@slack/web-api'
 import type { Connection } from 'svc-gateway/plugin'
 import type { Directory } from './directory.ts'
 import { toUnsent } from './errors.ts'
+import { pagesOf } from './pages.ts'
 import type { createUploads } from './uploads.ts'
 
 interface ReconcileDeps {
@@ -20,8 +21,6 @@ interface Place {
 
 /** How far the clocks of Slack and of the gateway may differ. */
 const clockSkewMs = 10 * 60_000
-const pageSize = 200
-const longestSearch = 25
 
 export function createReconcile({ web, directory, uploads }: ReconcileDeps): NonNullable<Connection['reconcile']> {
   return async ({ key, to, threadId, firstAttemptAt }) => {
@@ -46,21 +45,21 @@ async function findFile(web: WebClient, file: string): Promise<'sent' | 'absent'
 
 /** Goes back from the newest message. Gives up in a conversation that is too busy. */
 async function findMessage(web: WebClient, { key, place }: { key: string; place: Place }) {
-  let cursor: string | undefined
-  for (let page = 0; page < longestSearch; page++) {
-    const { messages = [], response_metadata: next } = await readPage(web, place, cursor)
+  for await (const { messages = [], response_metadata: next } of readPages(web, place)) {
     if (messages.some(({ metadata }) => keyOf(metadata) === key)) return 'sent'
-    cursor = next?.next_cursor
-    if (!cursor) return 'absent'
+    if (!next?.next_cursor) return 'absent'
   }
   return 'unknown'
 }
 
 /** The history of a channel does not contain the messages of its threads. */
-function readPage(web: WebClient, { channel, threadId, since }: Place, cursor: string | undefined) {
-  const oldest = String(Math.floor(since / 1000))
-  const page = { channel, oldest, limit: pageSize, include_all_metadata: true, ...(cursor && { cursor }) }
-  return threadId === undefined ? web.conversations.history(page) : web.conversations.replies({ ...page, ts: threadId })
+function readPages(web: WebClient, { channel, threadId, since }: Place) {
+  const options = { channel, oldest: String(Math.floor(since / 1000)), include_all_metadata: true }
+  return pagesOf((page) =>
+    threadId === undefined
+      ? web.conversations.history({ ...options, ...page })
+      : web.conversations.replies({ ...options, ...page, ts: threadId }),
+  )
 }
 
 const keyOf = (metadata: { event_payload?: { key?: unknown } } | undefined): unknown => metadata?.event_payload?.key

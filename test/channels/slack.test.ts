@@ -458,6 +458,33 @@ describe('what was written while the account was not connected', () => {
     await vi.waitUntil(async () => (await cursorOf(second)) === double.history.at(-1)!.ts)
   })
 
+  it('is read in a busy conversation, too, and in a busy thread', async () => {
+    const double = await open()
+    const { context } = await leave(double)
+    const seconds = Math.floor(Date.now() / 1000) + 1
+    const root = `${seconds}.000000`
+    const write = (count: number, fields: { text?: string; thread_ts?: string }) => {
+      for (let index = 0; index < count; index++) {
+        const ts = `${seconds}.${String(double.history.length).padStart(6, '0')}`
+        double.history.push({ channel: ids.room, user: ids.ann, type: 'message', text: 'noise', ts, ...fields })
+      }
+    }
+    double.history.push({ channel: ids.room, user: ids.ann, type: 'message', text: 'root', ts: root })
+    write(1, { text: 'the oldest' })
+    write(1, { text: 'the oldest in the thread', thread_ts: root })
+    write(410, {})
+    write(410, { thread_ts: root })
+    double.forget()
+    const { next } = await connect(double, { context })
+    const texts = (await next(824)).map(({ text }) => text)
+    expect(texts.filter((text) => text !== 'noise')).toEqual([
+      'known',
+      'root',
+      'the oldest',
+      'the oldest in the thread',
+    ])
+  })
+
   it('does not move the cursor while it is missing', async () => {
     const double = await open()
     const first = await leave(double)
