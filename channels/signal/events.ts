@@ -1,4 +1,5 @@
 // Reads the stream of incoming messages (server-sent events).
+import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { AuthError } from 'svc-gateway/plugin'
 import { endpointOf, refuseErrorStatus, StatusError } from './rpc.ts'
 
@@ -10,8 +11,8 @@ export interface ServerEvent {
 
 /** signal-cli sends a comment every 15 seconds. After this silence the connection is dead. */
 const silenceMs = 60_000
-/** Longest line that is accepted, in UTF-16 code units. Messages are far shorter. */
-const longestLine = 8 * 1024 * 1024
+/** Longest event that is accepted, in UTF-16 code units. Messages are far shorter. */
+const longestEvent = 8 * 1024 * 1024
 
 /** Resolves when the stream is open. Older versions of signal-cli answer only with their first comment. */
 export async function openEvents(
@@ -32,43 +33,27 @@ export async function openEvents(
     throw isUnknownAccount ? notLinked(account) : error
   })
   if (!response.body) throw new Error('signal-cli answered without a stream of messages.')
-  return parseEvents(readLines(response.body, silence))
+  return readEvents(response.body, silence)
 }
 
 export const notLinked = (account: string): AuthError =>
   new AuthError(`signal-cli has no account ${account}. Log in, or link it with signal-cli.`)
 
-/** Joins the lines of each event. Comments and unknown fields are ignored. */
-async function* parseEvents(lines: AsyncIterable<string>): AsyncGenerator<ServerEvent> {
-  let id: string | undefined
-  let data: string[] = []
-  for await (const line of lines) {
-    if (line === '') {
-      if (data.length > 0) yield { id, data: data.join('\n') }
-      id = undefined
-      data = []
-      continue
-    }
-    const [field, value = ''] = line.split(/:(.*)/s, 2)
-    const text = value.startsWith(' ') ? value.slice(1) : value
-    if (field === 'data') data.push(text)
-    // An id with such characters could not be sent back as a header.
-    if (field === 'id' && /^[\x21-\x7e]{1,100}$/.test(text)) id = text
-  }
+async function* readEvents(body: ReadableStream<Uint8Array>, silence: AbortController): AsyncGenerator<ServerEvent> {
+  const events = ReadableStream.from(readChunks(body, silence))
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream({ maxBufferSize: longestEvent }))
+  // An id with other characters could not be sent back as a header.
+  for await (const { id = '', data } of events) yield { id: /^[\x21-\x7e]{1,100}$/.test(id) ? id : undefined, data }
 }
 
-async function* readLines(body: ReadableStream<Uint8Array>, silence: AbortController): AsyncGenerator<string> {
+async function* readChunks(body: ReadableStream<Uint8Array>, silence: AbortController) {
   const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let rest = ''
   try {
     while (true) {
       const { done, value } = await endIfSilent(silence, () => reader.read())
       if (done) return
-      const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line
-      if (rest.length > longestLine) throw new Error('signal-cli sent a line that is too long.')
+      yield value as Uint8Array<ArrayBuffer>
     }
   } finally {
     await reader.cancel().catch(() => undefined)
