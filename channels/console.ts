@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { createSerialQueue } from 'svc-gateway/kit'
+import { createSerialQueue, fieldsOfJson } from 'svc-gateway/kit'
 import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 
 const Config = Type.Object({
@@ -105,21 +105,17 @@ async function openFile(file: string) {
   const handle = await open(file, 'a+', 0o600)
   const content = await handle.readFile('utf8')
   // A crash or a full disk may have left half a line; the next record starts on a new line.
-  return { handle, keys: new Set(content.split('\n').flatMap(keyOf)), torn: content !== '' && !content.endsWith('\n') }
+  const keys = content.split('\n').map((line) => fieldsOfJson(line)['key'])
+  return {
+    handle,
+    keys: new Set(keys.filter((key) => typeof key === 'string')),
+    torn: content !== '' && !content.endsWith('\n'),
+  }
 }
 
 async function isSameFile(file: string, handle: FileHandle): Promise<boolean> {
   const [opened, named] = await Promise.all([handle.stat(), stat(file).catch(ignore)])
   return opened.dev === named?.dev && opened.ino === named.ino
-}
-
-function keyOf(line: string): string[] {
-  try {
-    const { key } = JSON.parse(line) as { key?: unknown }
-    return typeof key === 'string' ? [key] : []
-  } catch {
-    return []
-  }
 }
 
 /** Each line becomes a message. The next line waits until the message is on disk. */

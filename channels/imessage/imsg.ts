@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Log } from 'svc-gateway/plugin'
-import { fieldsOf } from 'svc-gateway/kit'
+import { fieldsOf, fieldsOfJson } from 'svc-gateway/kit'
 
 /** A method of imsg failed. The message is fixed, because that of imsg could quote anything. */
 export class ImsgError extends Error {
@@ -58,7 +58,7 @@ export async function startImsg(cliPath: string, log: Log): Promise<Imsg> {
   // Whoever waits for an answer learns of the end.
   for (const source of [child, child.stdin, child.stdout, lines]) source.on('error', () => undefined)
   lines.on('line', (line) => {
-    const message = parse(line)
+    const message = fieldsOfJson(line)
     if (typeof message['method'] === 'string') notify(message['method'], message['params'])
     else if (!calls.settle(message)) log.debug({}, 'line of imsg ignored: it has an unknown shape')
   })
@@ -123,13 +123,5 @@ function createCalls(write: (line: string) => void) {
       hasEnded = true
       for (const { answered } of waiting.values()) answered.reject(reason)
     },
-  }
-}
-
-function parse(line: string): Readonly<Record<string, unknown>> {
-  try {
-    return fieldsOf(JSON.parse(line))
-  } catch {
-    return {}
   }
 }

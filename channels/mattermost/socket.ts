@@ -1,5 +1,5 @@
 // The WebSocket: hands over each new post, and reports the connection as lost when it breaks or misses something.
-import { fieldsOf, withDeadline } from 'svc-gateway/kit'
+import { fieldsOf, fieldsOfJson, withDeadline } from 'svc-gateway/kit'
 import type { ChannelContext } from 'svc-gateway/plugin'
 import { isPost, type Post } from './inbound.ts'
 
@@ -41,7 +41,7 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
     if (seq !== events++) return end('An event of Mattermost was lost.')
     if (event === 'hello') hello.resolve()
     if (event !== 'posted') return
-    const post = parse(fieldsOf(data)['post'])
+    const post = fieldsOfJson(String(fieldsOf(data)['post']))
     if (isPost(post)) onPost(post)
     else context.log.debug({}, 'an event of Mattermost was ignored: it has an unknown shape')
   }
@@ -66,7 +66,7 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
   }
 
   socket.on('open', () => request('authentication_challenge', { token: botToken }))
-  socket.on('message', (message: Buffer) => state !== 'ended' && accept(fieldsOf(parse(String(message)))))
+  socket.on('message', (message: Buffer) => state !== 'ended' && accept(fieldsOfJson(String(message))))
   socket.on('pong', () => (isAnswered = true))
   // `close` follows.
   socket.on('error', (error) => (cause = error))
@@ -85,13 +85,4 @@ export async function openSocket({ url, botToken, context, onPost }: SocketDeps)
   }
   state = 'open'
   return { close, showTyping: (channelId: string) => request('user_typing', { channel_id: channelId, parent_id: '' }) }
-}
-
-/** Undefined if it is no JSON. */
-function parse(text: unknown): unknown {
-  try {
-    return JSON.parse(String(text))
-  } catch {
-    return undefined
-  }
 }

@@ -1,6 +1,6 @@
 // Turns an event of signal-cli into a message for the gateway.
 import { type Attachment, type ByteSource, type InboundMessage, type Log } from 'svc-gateway/plugin'
-import { countOf, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { countOf, fieldsOf, fieldsOfJson, listOf, textOf } from 'svc-gateway/kit'
 import type { Call } from './rpc.ts'
 
 interface Reader {
@@ -34,7 +34,7 @@ export function readMessage(data: string, { account, call, log }: Reader): Inbou
 }
 
 function envelopeOf(data: string, account: string, log: Log): Fields | undefined {
-  const event = parse(data)
+  const event = fieldsOfJson(data)
   if (typeof event['envelope'] !== 'object') {
     log.debug({}, 'event ignored: it has an unknown shape')
     return undefined
@@ -50,14 +50,6 @@ function envelopeOf(data: string, account: string, log: Log): Fields | undefined
 }
 
 type Fields = Readonly<Record<string, unknown>>
-
-function parse(data: string): Fields {
-  try {
-    return fieldsOf(JSON.parse(data))
-  } catch {
-    return {}
-  }
-}
 
 interface Origin extends Omit<Reader, 'log'> {
   id: string

@@ -1,6 +1,6 @@
 // The Socket Mode connection: hands over one event at a time, and confirms each to Slack when it has been handled.
 import type { SocketModeClient, SocketModeOptions } from '@slack/socket-mode'
-import { createSerialQueue } from 'svc-gateway/kit'
+import { createSerialQueue, fieldsOf, fieldsOfJson } from 'svc-gateway/kit'
 import { AuthError, type ChannelContext } from 'svc-gateway/plugin'
 import { toAuthError } from './errors.ts'
 
@@ -122,26 +122,16 @@ function forwardWellFormed(socket: SocketModeClient, { onReplace, log }: Forward
   const handlers = socket.listeners('ws_message')
   socket.removeAllListeners('ws_message')
   socket.on('ws_message', (data: unknown) => {
-    const message = parse(data)
-    if (message?.['type'] === 'disconnect') onReplace()
-    else if (message && isExpected(message)) for (const handler of handlers) handler(data, false)
+    const message = fieldsOfJson(String(data))
+    if (message['type'] === 'disconnect') onReplace()
+    else if (isExpected(message)) for (const handler of handlers) handler(data, false)
     else log.debug({}, 'a message of Slack was ignored: it has an unknown shape')
   })
 }
 
-function parse(data: unknown): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(String(data))
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isExpected({ type, envelope_id: id, payload }: Record<string, unknown>): boolean {
+function isExpected({ type, envelope_id: id, payload }: Readonly<Record<string, unknown>>): boolean {
   if (type === 'hello') return true
   if (typeof type !== 'string' || typeof id !== 'string') return false
   if (type !== 'events_api') return true
-  const event = (payload as { event?: { type?: unknown } } | null | undefined)?.event
-  return typeof event?.type === 'string'
+  return typeof fieldsOf(fieldsOf(payload)['event'])['type'] === 'string'
 }

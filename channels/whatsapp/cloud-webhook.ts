@@ -1,6 +1,6 @@
 // Answers the webhook requests of Meta: the handshake, and messages that people have sent.
 import { createHmac } from 'node:crypto'
-import { clip, createMatcher, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { clip, createMatcher, fieldsOf, fieldsOfJson, listOf, textOf } from 'svc-gateway/kit'
 import {
   type Attachment,
   type ChannelContext,
@@ -19,7 +19,7 @@ interface WebhookOptions {
 
 export function createWebhook({ config, context, api }: WebhookOptions) {
   async function accept({ body, signal }: PlatformRequest): Promise<PlatformResponse> {
-    const payload = parse(body)
+    const payload = fieldsOfJson(Buffer.from(body).toString())
     for (const value of valuesOf(payload, config.phoneNumberId)) {
       for (const status of listOf(value.statuses).map(fieldsOf)) await reportFailure(status, context)
       const names = namesOf(value)
@@ -53,14 +53,6 @@ function isSigned(body: Uint8Array, signature: string | undefined, appSecret: st
 }
 
 type Fields = Readonly<Record<string, unknown>>
-
-function parse(body: Uint8Array): Fields {
-  try {
-    return fieldsOf(JSON.parse(Buffer.from(body).toString()))
-  } catch {
-    return {}
-  }
-}
 
 /** The changes that concern this phone number. An app may serve several numbers with one webhook. */
 const valuesOf = (payload: Fields, phoneNumberId: string): Fields[] =>

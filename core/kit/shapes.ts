@@ -4,6 +4,15 @@
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 
+/** The fields of the object that a JSON text holds; none if it holds something else or is not JSON. */
+export function fieldsOfJson(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return fieldsOf(JSON.parse(text))
+  } catch {
+    return {}
+  }
+}
+
 /** The items of a list; none if the value is something else. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 

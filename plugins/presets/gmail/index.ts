@@ -1,5 +1,5 @@
 // The preset for Gmail: mails that its own watch reads or that others send, or a notification of a changed mailbox.
-import { exactId, line, lines, Maybe, words } from 'svc-gateway/kit'
+import { exactId, fieldsOf, fieldsOfJson, line, lines, Maybe, words } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 import { describeMail, hasContent, isOwn, Mail } from './mail.ts'
 import { scheme } from './scheme.ts'
@@ -119,11 +119,5 @@ function describeChange({ emailAddress, historyId }: { emailAddress?: unknown; h
   }
 }
 
-function readChange(data: NonNullable<Payload['message']>['data']): { emailAddress?: unknown; historyId?: unknown } {
-  if (typeof data === 'object' && data !== null) return data
-  try {
-    return Object(JSON.parse(Buffer.from(data ?? '', 'base64').toString('utf8'))) as object
-  } catch {
-    return {}
-  }
-}
+const readChange = (data: NonNullable<Payload['message']>['data']): { emailAddress?: unknown; historyId?: unknown } =>
+  typeof data === 'object' ? fieldsOf(data) : fieldsOfJson(Buffer.from(data ?? '', 'base64').toString())

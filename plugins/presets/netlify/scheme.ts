@@ -1,5 +1,6 @@
 // The scheme of Netlify: a JSON Web Token, signed with the shared secret, whose claims contain the hash of the body.
 import { createHmac, hash } from 'node:crypto'
+import { fieldsOfJson } from 'svc-gateway/kit'
 import { defineScheme, type OutgoingRequest, type SignContext, type SignedRequest } from 'svc-gateway/plugin'
 
 const header = 'x-webhook-signature'
@@ -17,18 +18,10 @@ export const scheme = defineScheme({
  */
 function signedContent({ header: read, rawBody }: SignedRequest): string | undefined {
   const parts = (read(header) ?? '').trim().split('.')
-  const claims = claimsOf(parts[1] ?? '')
+  const claims = fieldsOfJson(Buffer.from(parts[1] ?? '', 'base64url').toString())
   const isOurs =
     parts.length === 3 && claims['iss'] === 'netlify' && claims['sha256'] === hash('sha256', rawBody, 'hex')
   return isOurs ? `${parts[0]}.${parts[1]}` : undefined
-}
-
-function claimsOf(encoded: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(Buffer.from(encoded, 'base64url').toString('utf8'))) as Record<string, unknown>
-  } catch {
-    return {}
-  }
 }
 
 function sign({ body }: OutgoingRequest, { secret }: SignContext) {
