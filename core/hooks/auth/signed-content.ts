@@ -1,4 +1,5 @@
 // Builds the signed content of a request from a text with placeholders for the body, the timestamp and headers.
+import { fieldsOfJson } from '../../kit/shapes.ts'
 import type { Signature, SignedRequest, TimestampSource } from '../../plugin/plugin.ts'
 import type { SchemeRunner } from './run-scheme.ts'
 
@@ -57,19 +58,13 @@ export function readTimestamp(
   { header, rawBody }: SignedRequest,
 ): string | undefined {
   if (!source) return undefined
-  if ('field' in source) return digitsOf(fieldOf(rawBody, source.field))
+  if ('field' in source) {
+    const value = fieldsOfJson(rawBody.toString('utf8'))[source.field]
+    return typeof value === 'number' ? digitsOf(String(value)) : undefined
+  }
   if ('header' in source) return digitsOf(header(source.header)?.trim())
   return digitsOf(fields.find((field) => field.startsWith(source.prefix))?.slice(source.prefix.length))
 }
 
 const digitsOf = (text: string | undefined): string | undefined =>
   text !== undefined && /^\d{1,15}$/.test(text) ? text : undefined
-
-function fieldOf(rawBody: Buffer, field: string): string | undefined {
-  try {
-    const value: unknown = (JSON.parse(rawBody.toString('utf8')) as Record<string, unknown> | null)?.[field]
-    return typeof value === 'number' ? String(value) : undefined
-  } catch {
-    return undefined
-  }
-}

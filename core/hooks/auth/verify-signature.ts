@@ -1,6 +1,7 @@
 // Verifies that a webhook comes from its sender: one verifier for all schemes, over the bytes as received.
 import type { HookAuth } from '../../config/schema/hook-auth.ts'
 import { coversUrl, type FullSignature, type Schemes, settingsOfScheme, signaturesOf } from '../../config/schemes.ts'
+import { fieldsOfJson } from '../../kit/shapes.ts'
 import type { Log, Scheme, SignedRequest, Verdict } from '../../plugin/plugin.ts'
 import { withEcho } from './echo.ts'
 import { createSchemeRunner, type SchemeRunner } from './run-scheme.ts'
@@ -69,7 +70,7 @@ function withReplies(verify: Verify, { auth, scheme, runner }: SchemeUse): Verif
   const secrets = secretsOf(auth)
   const addReplies = (verdict: Verdict, request: SignedRequest): Verified => {
     if (!verdict.ok) return verdict
-    const payload = payloadOf(request)
+    const payload = fieldsOfJson(request.rawBody.toString('utf8'))
     const secret = verdict.secretIndex === undefined ? undefined : secrets[verdict.secretIndex]?.secret
     return {
       ok: true,
@@ -84,14 +85,6 @@ function withReplies(verify: Verify, { auth, scheme, runner }: SchemeUse): Verif
     return verdict instanceof Promise
       ? verdict.then((settled) => addReplies(settled, request))
       : addReplies(verdict, request)
-  }
-}
-
-function payloadOf({ rawBody }: SignedRequest): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(rawBody.toString('utf8'))) as Record<string, unknown>
-  } catch {
-    return {}
   }
 }
 
