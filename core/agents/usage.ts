@@ -52,7 +52,7 @@ const tokenKeys = [
   'totalTokens',
 ] as const
 
-/** The usage of all calls of the model. Steps of an earlier version lack some counts. */
+/** The usage of all calls of the model. */
 export function sumUsage(steps: readonly Step[]): Usage {
   const usages = steps.flatMap(({ kind, detail }) =>
     kind === 'model' && 'usage' in detail ? (detail.usage ?? []) : [],

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { storeFileOf } from './store-url.ts'
-import { readVersion } from './migrations/schema.ts'
+import { readVersion } from './migrations/migrate.ts'
 import { connectReadOnly, hasTable as hasSqliteTable } from './sqlite/connection.ts'
 import { toFailure } from './sqlite/failure.ts'
 import { GatewayError } from '../errors.ts'

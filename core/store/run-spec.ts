@@ -89,7 +89,7 @@ export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   summarySession?: string | undefined
   /** The run whose tool started this one. */
   parentRunId?: string | undefined
-  /** The webhook request that started the run. Absent in runs of older versions. */
+  /** The webhook request that started the run. */
   requestId?: string | undefined
   /** The id of the failed run that this run repeats. */
   retryOf?: string | undefined

@@ -16,8 +16,6 @@ export interface Insertion {
   table: string
   /** The columns and their types, in the order of a row's values. */
   columns: Readonly<Record<string, 'text' | 'integer'>>
-  /** Columns that have the same value in all new rows, and this value in SQL. */
-  constants?: Readonly<Record<string, string>>
   /** The rows are inserted only if this holds. Its placeholders take the values that follow the rows. */
   condition?: string
   /** `ON CONFLICT …`. Its placeholders take the values that follow the rows. */
@@ -71,12 +69,9 @@ export interface ReadLater<Result> {
 export const isReadLater = (result: unknown): result is ReadLater<unknown> =>
   typeof result === 'object' && result !== null && 'readLater' in result
 
-/** Returns the statement of an insertion. Engines differ in how they give it the rows, which include the constants. */
-export function toStatement(
-  { table, columns, constants, onConflict = '', returning }: Insertion,
-  rows: string,
-): string {
-  const names = Object.keys({ ...columns, ...constants }).join(', ')
+/** Returns the statement of an insertion. Engines differ in how they give it the rows. */
+export function toStatement({ table, columns, onConflict = '', returning }: Insertion, rows: string): string {
+  const names = Object.keys(columns).join(', ')
   const end = returning === undefined ? '' : `RETURNING ${returning}`
   return `INSERT INTO ${table} (${names}) ${rows} ${onConflict} ${end}`
 }

@@ -1,6 +1,6 @@
 // Checks the store without opening it for work: its tables, its place and its size.
 import { inspectStore, type StoreReport } from '../../store/inspect.ts'
-import { newestVersion } from '../../store/migrations/schema.ts'
+import { newestVersion } from '../../store/migrations/migrations.ts'
 import { storeFileOf } from '../../store/store-url.ts'
 import { networkTypeOf, readFileSystem } from './disk.ts'
 import { type Finding, type FindingId, type Outcome, splitFix } from './finding.ts'

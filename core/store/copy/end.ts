@@ -1,6 +1,7 @@
 // The two ends of a copy. Each engine has one kind of end.
 import { GatewayError } from '../../errors.ts'
-import { assertKnown, type Dialect, type HasTable, migrations } from '../migrations/schema.ts'
+import { assertKnown, type Dialect, type HasTable } from '../migrations/migrate.ts'
+import { newestVersion } from '../migrations/migrations.ts'
 import type { Transaction } from '../transaction.ts'
 import { assertFinished } from './mark.ts'
 import type { CopiedTable, Row } from './tables.ts'
@@ -43,8 +44,8 @@ export interface Preparation {
 
 /** Throws if the store cannot be a source. */
 export async function assertComplete({ location, tx, version, hasTable }: StoreReader): Promise<void> {
-  assertKnown(version, migrations.length)
-  if (version < migrations.length)
+  assertKnown(version, newestVersion)
+  if (version < newestVersion)
     throw new GatewayError(
       'store_unavailable',
       `The store ${location} has tables of an older version; start this version of the gateway on it once, which ` +

@@ -1,7 +1,7 @@
 // The mark of a store that is an unfinished copy of another one, with the progress of the copy. No gateway starts on a
 // store that has the mark.
 import { GatewayError } from '../../errors.ts'
-import type { Dialect, HasTable } from '../migrations/schema.ts'
+import type { Dialect, HasTable } from '../migrations/migrate.ts'
 import type { Transaction, Value } from '../transaction.ts'
 
 export interface CopyMark {

@@ -1,7 +1,7 @@
 // An SQLite file as an end of a copy.
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { readVersion } from '../migrations/schema.ts'
+import { readVersion } from '../migrations/migrate.ts'
 import { connect, connectReadOnly, dialect, hasTable } from '../sqlite/connection.ts'
 import { acquireLock, createDirectory, type Lock } from '../sqlite/lock.ts'
 import type { Transaction } from '../transaction.ts'

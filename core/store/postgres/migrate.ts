@@ -3,7 +3,8 @@
 import type { Client } from 'pg'
 import { GatewayError } from '../../errors.ts'
 import { assertFinished } from '../copy/mark.ts'
-import { assertKnown, type Dialect, type HasTable, migrate, migrations, readVersion } from '../migrations/schema.ts'
+import { assertKnown, type Dialect, type HasTable, migrate, readVersion } from '../migrations/migrate.ts'
+import { migrations, newestVersion } from '../migrations/migrations.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Database } from './database.ts'
 
@@ -33,8 +34,8 @@ export async function migrateDatabase(
   try {
     await client.query(lockSql)
     const version = await readVersion(tx, hasTable)
-    assertKnown(version, migrations.length)
-    if (version < migrations.length) await migrate(tx, { version, steps: migrations, dialect })
+    assertKnown(version, newestVersion)
+    if (version < newestVersion) await migrate(tx, { version, steps: migrations, dialect })
     const storeId = await readStoreId(tx)
     await admit(tx, storeId)
     await client.query('COMMIT')

@@ -130,11 +130,10 @@ const arrayTypes = { text: 'text[]', integer: 'bigint[]' } as const
 
 /** One array for each column, so that one statement inserts any number of rows. */
 function toInsertSql(insertion: Insertion): string {
-  const { columns, constants = {}, condition } = insertion
+  const { columns, condition } = insertion
   const arrays = Object.values(columns).map((type) => `?::${arrayTypes[type]}`)
-  const selected = ['*', ...Object.values(constants)].join(', ')
   const where = condition === undefined ? '' : `WHERE ${condition}`
-  return toStatement(insertion, `SELECT ${selected} FROM unnest(${arrays.join(', ')}) ${where}`)
+  return toStatement(insertion, `SELECT * FROM unnest(${arrays.join(', ')}) ${where}`)
 }
 
 const noSpace = { bytes: 0, free: 0 }

@@ -8,9 +8,9 @@ import {
   type HasTable,
   migrate,
   type Migration,
-  migrations,
   readVersion,
-} from '../migrations/schema.ts'
+} from '../migrations/migrate.ts'
+import { migrations } from '../migrations/migrations.ts'
 import { type Checkpoints, createCheckpoints } from './checkpoints.ts'
 import {
   type Insertion,
@@ -153,8 +153,10 @@ export function createTransaction(
 }
 
 export function toInsertSql(insertion: Insertion): string {
-  const { columns, constants = {}, condition } = insertion
-  const values = [...Object.keys(columns).map(() => '?'), ...Object.values(constants)].join(', ')
+  const { columns, condition } = insertion
+  const values = Object.keys(columns)
+    .map(() => '?')
+    .join(', ')
   return toStatement(insertion, condition === undefined ? `VALUES (${values})` : `SELECT ${values} WHERE ${condition}`)
 }
 

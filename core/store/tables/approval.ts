@@ -92,7 +92,6 @@ const insertion: Insertion = {
     created_at: 'integer',
     args: 'text',
   },
-  constants: { status: `'waiting'` },
 }
 
 const toRow = (approval: NewApproval, at: Timestamp): Row => [

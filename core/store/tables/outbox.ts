@@ -113,8 +113,6 @@ export const deliveryInsertion: Insertion = {
     reason: 'text',
     created_at: 'integer',
   },
-  // A new delivery is due at time 0, because the clock of the gateway that claims it may be behind.
-  constants: { next_at: '0', attempt: '0', fencing_token: '0', chunks_sent: '0', uncertain: '0' },
 }
 
 export function toDeliveryRow(delivery: NewDelivery, at: Timestamp): Row {
@@ -335,23 +333,25 @@ export async function listRunDeliveries(tx: Transaction, runIds: readonly string
 /** The agent of the run that a delivery belongs to. */
 const agentSql = '(SELECT agent_id FROM run WHERE run.id = outbox.run_id) AS "agentId"'
 
+type DeliveryKey = Pick<DeliveryRow, 'seq' | 'channel' | 'status'> & { agentId?: string | null }
+
 export async function listDeliveries(
   tx: Transaction,
   filter: DeliveryFilter,
   page: PageRequest,
 ): Promise<Page<StoredDelivery>> {
   const { status, channel, agents } = filter
-  const matchesRow = (row: DeliveryRow & { agentId?: string | null }): boolean =>
-    (status === undefined || row.status === status) && (!agents || agents.includes(row.agentId ?? ''))
+  const isFiltered = status !== undefined || channel !== undefined || agents !== undefined
+  const matchesKey = (key: DeliveryKey): boolean =>
+    (status === undefined || key.status === status) &&
+    (channel === undefined || key.channel === channel) &&
+    (!agents || agents.includes(key.agentId ?? ''))
   const listing = {
     table: 'outbox',
-    keys: 'seq, channel',
+    keys: agents ? `seq, channel, status, ${agentSql}` : 'seq, channel, status',
     where: toCondition(filter),
-    matchesKey:
-      channel === undefined ? undefined : (key: Pick<DeliveryRow, 'seq' | 'channel'>) => key.channel === channel,
-    columns: agents ? `${columns}, ${agentSql}` : columns,
-    // The status follows the text in its row, so reading it reads the text, too.
-    matchesRow: status === undefined && !agents ? undefined : matchesRow,
+    matchesKey: isFiltered ? matchesKey : undefined,
+    columns,
     sizeOf: ({ text, route }: DeliveryRow) => text.length + route.length,
   }
   return mapPage(await listPage(tx, listing, page), toDelivery)

@@ -86,7 +86,6 @@ export const runInsertion: Insertion = {
     message: 'text',
     from_person: 'integer',
   },
-  constants: { status: `'queued'`, attempt: '0', fencing_token: '0', result: `'{}'` },
 }
 
 interface InsertContext {

@@ -1,7 +1,7 @@
 // The PostgreSQL store: the contract of all stores, and what is specific to PostgreSQL.
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { migrations } from '../../../core/store/migrations/schema.ts'
+import { migrations } from '../../../core/store/migrations/migrations.ts'
 import type { Store, StoredRun } from '../../../core/store/store.ts'
 import { storeContract } from '../../contracts/store.ts'
 import { newDelivery, newEvent, newKey, newRequest, newRun, runEnd, start } from '../../contracts/store-samples.ts'
