@@ -180,7 +180,6 @@ describe('svc-gateway backup and restore', () => {
       file,
       createdAt: expect.any(String),
       kept: [],
-      links: [],
       outside: [],
     })
   })

@@ -11,7 +11,6 @@ import {
   readFileSync,
   statfsSync,
   statSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
@@ -65,22 +64,16 @@ export async function pack(folder: string, { archive, report }: { archive: strin
   }
 }
 
-interface Unpacked {
-  manifest: Manifest
-  /** Symbolic links of a backup of an older version. They were not unpacked. */
-  links: string[]
-}
-
 /** Unpacks an archive from anywhere into an empty folder, and compares every file with the manifest. */
 export async function unpack(
   archive: string,
   { folder, report }: { folder: string; report: Report },
-): Promise<Unpacked> {
+): Promise<Manifest> {
   const bytes = await extract(archive, { folder, report })
-  const links = secureEntries(folder, { archive, bytes })
+  secureEntries(folder, { archive, bytes })
   const manifest = readManifest(archive, folder)
   const found = await describeEntries(folder)
-  const listed = new Map(Object.entries(manifest.entries).filter(([path]) => !links.includes(path)))
+  const listed = new Map(Object.entries(manifest.entries))
   const wrong = [...found.keys(), ...listed.keys()].find((path) => found.get(path) !== listed.get(path))
   if (wrong !== undefined)
     throw new CommandError(`${archive} is damaged: ${escapeInLine(wrong)} is not what was backed up.`)
@@ -88,7 +81,7 @@ export async function unpack(
     if (!found.has(path)) throw new CommandError(`${archive} is not a backup: it has no file ${escapeInLine(path)}.`)
   const damage = await findDamage(join(folder, storeName))
   if (damage !== undefined) throw new CommandError(`The store in ${archive} is damaged: ${escapeInLine(damage)}.`)
-  return { manifest, links }
+  return manifest
 }
 
 /** @returns the bytes of the tar stream */
@@ -194,13 +187,8 @@ interface Limits {
 
 const maxEntries = 1_000_000
 
-/**
- * Masks the modes, and removes symbolic links, which backups of older versions may have.
- * @returns the paths of these links
- * @throws if there is anything else than files and folders
- */
-function secureEntries(folder: string, { archive, bytes }: Limits): string[] {
-  const links: string[] = []
+/** Masks the modes. Throws if there is anything else than files and folders. */
+function secureEntries(folder: string, { archive, bytes }: Limits): void {
   const folders = [folder]
   let entries = 0
   let size = 0
@@ -210,10 +198,7 @@ function secureEntries(folder: string, { archive, bytes }: Limits): string[] {
     const name = relative(folder, path).replaceAll(sep, '/')
     const stat = lstatSync(path)
     if (stat.isDirectory()) folders.push(path)
-    else if (stat.isSymbolicLink()) {
-      unlinkSync(path)
-      links.push(name)
-    } else if (!stat.isFile()) throw refuse(`it has ${escapeInLine(name)}, which is neither a file nor a folder`)
+    else if (!stat.isFile()) throw refuse(`it has ${escapeInLine(name)}, which is neither a file nor a folder`)
     else if (stat.nlink > 1) throw refuse(`it has ${escapeInLine(name)}, which is a hard link`)
     else {
       chmodSync(path, 0o600 | (stat.mode & 0o100))
@@ -229,5 +214,4 @@ function secureEntries(folder: string, { archive, bytes }: Limits): string[] {
       if (size > bytes) throw refuse('it has files that are larger than what it holds of them')
     }
   }
-  return links
 }

@@ -33,10 +33,10 @@ export async function restore({ file, config, store, force = false, json = false
   const prefix = join(dirname(target), '.svc-gateway-restore-')
   await withTemporaryFolder(prefix, 'The restore was interrupted, and nothing was changed.', async (folder) => {
     const report = (done: number, total: number): void => view.report({ step: 'verify', done, total })
-    const { manifest, links } = await unpack(archive, { folder, report }).finally(view.end)
+    const manifest = await unpack(archive, { folder, report }).finally(view.end)
     const placement = { archive, target, name: manifest.config, store: store && resolve(store), force }
     const { kept, outside } = putInPlace(folder, placement)
-    printResult({ file: target, createdAt: manifest.createdAt, kept, links, outside }, json)
+    printResult({ file: target, createdAt: manifest.createdAt, kept, outside }, json)
   })
 }
 
@@ -45,15 +45,12 @@ interface Result {
   createdAt: string
   /** The new paths of the files that were there. */
   kept: string[]
-  /** Links that were not restored. */
-  links: string[]
   /** What the restored configuration refers to outside its directory. */
   outside: string[]
 }
 
 function printResult(result: Result, json: boolean): void {
   if (json) return printJson({ type: 'result', ...result })
-  for (const path of result.links) process.stderr.write(`Not restored, because it is a link: ${escapeInLine(path)}\n`)
   for (const path of result.outside)
     process.stderr.write(`Named by the configuration, but outside its directory: ${escapeInLine(path)}\n`)
   const check = commandLine(`check --config ${result.file}`)
