@@ -47,7 +47,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
     const last = reported.get(budget.key)
     if (last && last.window === window.start && last.level >= level) return
     reported.set(budget.key, { window: window.start, level })
-    const alert = report({ ...tally }, level).then(
+    const alert = report({ ...tally, used: { ...tally.used } }, level).then(
       () => void outage.worked(),
       (error: unknown) => {
         outage.failed(error)

@@ -92,6 +92,7 @@ export function createCounts(plan: BudgetPlan, { store, now, alerts }: CountsDep
       const tally = some[index]
       if (!tally || tally.window !== windows[index] || tally.readAt > readAt) continue
       Object.assign(tally, { used: { ...sum }, readAt })
+      // Not after each commit or message, which may count what was read already.
       alerts.check(tally)
     }
     return some
@@ -104,7 +105,6 @@ export function createCounts(plan: BudgetPlan, { store, now, alerts }: CountsDep
       tally.used.runs += used.runs
       tally.used.tokens += used.tokens
       tally.used.nanoUsd += used.nanoUsd
-      alerts.check(tally)
     }
   }
 

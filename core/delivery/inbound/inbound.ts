@@ -206,6 +206,7 @@ async function planRefusal(
     deliveries: [{ id: createId(), runId: '', ...address, text, status: 'pending', reason: null }],
   }
 }
+
 /** Who writes a command, for the audit log. */
 const sourceOf = ({ message, address: { channel, accountId } }: Inbound): AuditSource => ({
   actor: { kind: 'sender', name: message.from.id },

@@ -7,10 +7,16 @@ import { type RunningGateway, startGateway, temporaryFolder } from '../../helper
 import { run, startSandbox } from '../start-sandbox.ts'
 
 /** Reads the ids of the processes that this one has started. */
-const listChildren = (): string[] =>
-  readdirSync('/proc/self/task').flatMap((thread) =>
-    readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean),
-  )
+const listChildren = (): string[] => readdirSync('/proc/self/task').flatMap(listChildrenOf)
+
+function listChildrenOf(thread: string): string[] {
+  try {
+    return readFileSync(`/proc/self/task/${thread}/children`, 'utf8').split(' ').filter(Boolean)
+  } catch {
+    // The thread has ended meanwhile. The children of an ended thread belong to another one.
+    return []
+  }
+}
 
 const countProcesses = (): number => listChildren().length
 const echo = `export default ({ payload }) => ({ text: payload.text })`
