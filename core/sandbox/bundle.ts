@@ -5,9 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import type { Plugin } from 'rolldown'
 import { PathError } from '../config/file/paths.ts'
+import { fingerprint } from '../config/file/watch.ts'
 import { bundleName } from './ipc-frames.ts'
 import type { Bundle, BundleReply, BundleRequest } from './bundler.ts'
-import { codeFile, fingerprint, openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
+import { codeFile, openTransformsDirectory, type TransformsDirectory } from './transforms-directory.ts'
 import { TransformError } from './transform-error.ts'
 
 interface BundleOptions {

@@ -3,9 +3,9 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { extname, resolve } from 'node:path'
+import { fingerprint } from '../config/file/watch.ts'
 import { shareProcess } from './share-process.ts'
 import type { TransformFault } from './transform-error.ts'
-import { fingerprint } from './transforms-directory.ts'
 
 export interface Bundle {
   code: string

@@ -1,6 +1,7 @@
 // The sandbox: runs the operator's transforms in child processes without access to files, network or environment.
 import { dirname } from 'node:path'
 import { PathError } from '../config/file/paths.ts'
+import { createFileWatch, type FileWatch } from '../config/file/watch.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { TransformInput } from '../transform.ts'
 import type { JsonSchema } from '../typebox.ts'
@@ -12,7 +13,6 @@ import { createResultReader } from './result.ts'
 import { readRunner } from './runner-code.ts'
 import { createTransform, type Transform, type TransformRun, type TransformState } from './transform.ts'
 import { TransformError } from './transform-error.ts'
-import { createWatcher } from './watch.ts'
 
 export interface SandboxOptions extends Partial<ChildLimits & Pick<PoolOptions, 'loadMs' | 'idleMs'>> {
   /** Absolute path of the folder that must contain all transforms: `transforms` in the configuration directory. */
@@ -78,8 +78,8 @@ export function createSandbox({ root, dir, log, startAfter, ...limits }: Sandbox
     log,
     ...limits,
   })
-  const watcher = createWatcher({ top: dirname(root), log })
-  const deps = { bundler, pool, watcher, readResult: createResultReader(), startAfter, log }
+  const watchFiles = createWatches(dirname(root), log)
+  const deps = { bundler, pool, watchFiles, readResult: createResultReader(), startAfter, log }
 
   function acquire(module: string, { export: exportName = 'default', isTrial = false }: LoadOptions) {
     const key = JSON.stringify([module, exportName, isTrial])
@@ -124,10 +124,20 @@ export function createSandbox({ root, dir, log, startAfter, ...limits }: Sandbox
     async close() {
       for (const { transform } of shared.values()) transform.close()
       shared.clear()
-      watcher.close()
       await Promise.all([bundler.close(), pool.close()])
     },
   }
+}
+
+/** Watches the files of transforms. A folder that cannot be watched is logged once. */
+function createWatches(top: string, log: Log): (onChange: () => void) => FileWatch {
+  const unwatched = new Set<string>()
+  const onUnwatched = (folder: string, { code }: NodeJS.ErrnoException): void => {
+    if (unwatched.has(folder)) return
+    unwatched.add(folder)
+    log.warn({ folder, code }, 'cannot watch a folder of transforms; restart the gateway to apply changes in it')
+  }
+  return (onChange) => createFileWatch({ onChange, top, onUnwatched })
 }
 
 /** Parsing a larger payload would exceed the memory limit of the child. */

@@ -1,4 +1,5 @@
 // One transform: compiles its file, recompiles it whenever it changes, and runs the last good version.
+import type { FileWatch } from '../config/file/watch.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { TransformResult } from '../transform.ts'
 import type { JsonSchema } from '../typebox.ts'
@@ -11,7 +12,6 @@ import { ChildEnded, type ChildResponse } from './pool/child.ts'
 import { type DescribePosition, describePositionsIn, readLogLines, toTransformError } from './response.ts'
 import type { ReadResult } from './result.ts'
 import { TransformError } from './transform-error.ts'
-import type { Watcher } from './watch.ts'
 
 export interface TransformRun {
   /** `undefined`: no change; `null`: skip. */
@@ -44,7 +44,7 @@ interface TransformDeps {
   exportName: string
   bundler: Bundler
   pool: Pool
-  watcher: Watcher
+  watchFiles(onChange: () => void): FileWatch
   readResult: ReadResult
   /** Nothing is compiled before this resolves. */
   startAfter: Promise<void> | undefined
@@ -59,8 +59,8 @@ interface Version {
 }
 
 export function createTransform(deps: TransformDeps): Transform {
-  const { module, exportName, bundler, pool, watcher, readResult, startAfter, log } = deps
-  const watch = watcher.watch(() => void refresh())
+  const { module, exportName, bundler, pool, watchFiles, readResult, startAfter, log } = deps
+  const watch = watchFiles(() => void refresh())
   const breaker = createCircuitBreaker()
   let version: Version | undefined
   let problem: TransformError | undefined

@@ -1,7 +1,6 @@
 // The transforms directory: resolves names to files and reads them. Symbolic links cannot lead outside it.
-import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join, relative, resolve, sep } from 'node:path'
+import { join, relative } from 'node:path'
 import { confine, PathError } from '../config/file/paths.ts'
 import { readInside } from '../config/file/read-inside.ts'
 
@@ -62,19 +61,3 @@ function findFolder(folder: () => string): string | undefined {
 export const codeFile = /\.(?:[cm]?js|m?ts)$/
 
 const maxFileBytes = 2_097_152
-
-/** Changes when the file at this path is written or replaced. */
-export function fingerprint(path: string): string {
-  try {
-    const { ino, size, mtimeNs } = statSync(path, { bigint: true })
-    return `${ino}:${size}:${mtimeNs}`
-  } catch {
-    return 'missing'
-  }
-}
-
-/** `top` and each folder below it that a path passes through: replacing any of them changes the file. */
-export function listFolders(top: string, path: string): string[] {
-  const names = relative(top, resolve(path, '..')).split(sep).filter(Boolean)
-  return [top, ...names.map((_name, index) => resolve(top, ...names.slice(0, index + 1)))]
-}

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { firstConfigFile, locateConfig } from '../../config/file/locate.ts'
-import { watchFiles } from '../../config/file/watch.ts'
+import { createFileWatch, fingerprint, seeFiles } from '../../config/file/watch.ts'
 import { escapeInLine } from '../../kit/escape-for-terminal.ts'
 import { readListening } from '../listening.ts'
 import type { Probe } from './probe-plugins.ts'
@@ -16,18 +16,16 @@ export async function watch(options: StartOptions): Promise<void> {
   const file = locateConfig({ option: options.config }) ?? firstConfigFile()
   let gateway: Gateway | undefined
   const stop = stopOnSignal(() => gateway)
-  // The files are read and watched before the gateway reads them, so that no change falls between the two.
-  let running = await probePlugins(file, stop)
-  if (stop.aborted) return
-  let latest = running
   const changes = createChanges(file)
-  changes.follow(running)
+  // The files are read and watched before the gateway reads them, so that no change falls between the two.
+  let running = await changes.during(() => probePlugins(file, stop))
+  if (stop.aborted) return changes.close()
+  let latest = running
   // The gateway itself logs what is wrong with its plugins at the start.
   gateway = startGateway(options)
   while ((await Promise.race([changes.next(), gateway.exited])) === 'changed' && !stop.aborted) {
-    const probe = await probePlugins(file, stop)
+    const probe = await changes.during(() => probePlugins(file, stop))
     if (stop.aborted) break
-    changes.follow(probe)
     if (probe.problems.length > 0) printProblems(probe, latest)
     else if (!haveSameFiles(probe, running)) {
       print('The plugins have changed; the gateway restarts.')
@@ -114,27 +112,28 @@ const unfinished = `Importing the plugins ended the process, or did not end with
 /** Reports changes of the configuration file and of every file that a plugin has had. */
 function createChanges(configFile: string) {
   const files = new Set([configFile])
+  let followed = [configFile]
   let change = Promise.withResolvers<'changed'>()
-  let watchers: { close(): void }[] = []
+  const watched = createFileWatch({ onChange: () => change.resolve('changed') })
   return {
     next: async (): Promise<'changed'> => {
       const changed = await change.promise
       change = Promise.withResolvers()
       return changed
     },
-    follow(probe: Probe): void {
+    /** Follows the files that the probe finds. What changes meanwhile is reported. */
+    async during(read: () => Promise<Probe>): Promise<Probe> {
+      const before = seeFiles(followed)
+      watched.follow(before)
+      const probe = await read()
       for (const file of Object.keys(probe.files)) files.add(file)
       // A file that is missing is not known, but its folder changes when it is created.
       const folders = probe.problems.length > 0 ? new Set([...files].map(dirname)) : []
-      const watcher = watchFiles(
-        () => [...files, ...folders],
-        () => change.resolve('changed'),
-      )
-      // The last watcher stays, because it may have noticed a change that is not complete yet.
-      watchers.splice(0, watchers.length - 1).forEach(({ close }) => close())
-      watchers = [...watchers, watcher]
+      followed = [...files, ...folders]
+      watched.follow(new Map(followed.map((file) => [file, before.get(file) ?? fingerprint(file)])))
+      return probe
     },
-    close: (): void => watchers.forEach(({ close }) => close()),
+    close: watched.close,
   }
 }
 

@@ -1,43 +1,63 @@
-// Watches the configuration file and its secret files.
+// Watches files: their content, the links in their paths, and the folders, which may be created or replaced.
 import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, relative, resolve, sep } from 'node:path'
+import { isInside } from './paths.ts'
 
-/** Editors write a file in several steps. A file that did not change for this long counts as complete. */
+/** Editors write a file in several steps. Files that did not change for this long count as complete. */
 const settleMs = 100
 
-/**
- * Calls `onChange` after each change of a file: of its content, and of links in its path, which is how Kubernetes
- * replaces a mounted ConfigMap or Secret. `files` is called again after each change; if it throws, the list stays the
- * same. Does not keep the process alive.
- */
-export function watchFiles(files: () => readonly string[], onChange: () => void): { close(): void } {
-  const watchers = new Map<string, FSWatcher>()
-  let timer: NodeJS.Timeout | undefined
-  let watched = updateWatchers([])
-  let known = fingerprintOf(watched)
-  let seen = known
+/** Files, each with its fingerprint from when it was read. */
+export type SeenFiles = ReadonlyMap<string, string>
 
-  function updateWatchers(before: readonly string[]): readonly string[] {
-    const now = listFiles(files, before)
-    const folders = new Set(now.flatMap((file) => [dirname(file), dirname(realPath(file))]))
-    for (const [folder, watcher] of watchers) if (!folders.has(folder)) unwatchFolder(folder, watcher)
-    for (const folder of folders) if (!watchers.has(folder)) watchFolder(folder)
-    return now
+export interface FileWatch {
+  /** Watches these files from now on. A change since they were read is found, too. */
+  follow(seen: SeenFiles): void
+  close(): void
+}
+
+interface FileWatchOptions {
+  /** Called when a file differs from what was seen. It is called again for later changes until `follow` is. */
+  onChange(): void
+  /** Every folder from here to a file is watched, so that each may be missing or replaced. Default: only the last one. */
+  top?: string
+  /** Called when a folder cannot be watched. */
+  onUnwatched?(folder: string, error: NodeJS.ErrnoException): void
+}
+
+/**
+ * Watches folders, because a watcher of a file stops working when the file is replaced, as many editors do when they
+ * save. Does not keep the process alive.
+ */
+export function createFileWatch({ onChange, top, onUnwatched }: FileWatchOptions): FileWatch {
+  const watchers = new Map<string, { watcher: FSWatcher; folderId: string }>()
+  let files: readonly string[] = []
+  let known = ''
+  let latest = ''
+  let timer: NodeJS.Timeout | undefined
+
+  /** A watcher follows the inode that it began with, so a folder that was replaced needs a new one. */
+  function watchFolders(): void {
+    const wanted = new Set(files.flatMap((file) => foldersOf(file, top)))
+    for (const [folder, { folderId }] of watchers)
+      if (!wanted.has(folder) || readFolderId(folder) !== folderId) release(folder)
+    for (const folder of wanted) if (!watchers.has(folder)) observe(folder)
   }
 
-  /** Watches the folder, because a watcher of a file stops working when the file is replaced. */
-  function watchFolder(folder: string): void {
+  function observe(folder: string): void {
+    const folderId = readFolderId(folder)
+    // The watcher of its parent notices when a missing folder is created.
+    if (folderId === undefined) return
     try {
       const watcher = watch(folder, { persistent: false }, scheduleCheck)
-      watcher.on('error', () => unwatchFolder(folder, watcher))
-      watchers.set(folder, watcher)
-    } catch {
-      // The folder does not exist yet, or the system's limit is reached. SIGHUP still works.
+      watcher.on('error', () => release(folder))
+      watchers.set(folder, { watcher, folderId })
+    } catch (error) {
+      onUnwatched?.(folder, error as NodeJS.ErrnoException)
     }
   }
 
-  function unwatchFolder(folder: string, watcher: FSWatcher): void {
-    watcher.close()
+  function release(folder: string): void {
+    watchers.get(folder)?.watcher.close()
     watchers.delete(folder)
   }
 
@@ -48,32 +68,64 @@ export function watchFiles(files: () => readonly string[], onChange: () => void)
 
   function check(): void {
     timer = undefined
-    const now = fingerprintOf(watched)
+    watchFolders()
+    const now = files.map(fingerprint).join()
     if (now === known) return
-    const isSettled = now === seen
-    seen = now
-    if (isSettled) {
-      watched = updateWatchers(watched)
-      known = seen = fingerprintOf(watched)
-      onChange()
-    }
-    scheduleCheck()
+    const isSettled = now === latest
+    latest = now
+    if (isSettled) onChange()
+    else scheduleCheck()
   }
 
   return {
-    close: () => {
+    follow(seen) {
+      files = [...seen.keys()]
+      known = [...seen.values()].join()
+      watchFolders()
+      // A file may have changed after it was read and before it was watched.
+      scheduleCheck()
+    },
+    close() {
       clearTimeout(timer)
-      for (const [folder, watcher] of watchers) unwatchFolder(folder, watcher)
+      for (const folder of watchers.keys()) release(folder)
     },
   }
 }
 
-function listFiles(files: () => readonly string[], fallback: readonly string[]): readonly string[] {
-  try {
-    return files()
-  } catch {
-    return fallback
+/** Calls `onChange` after each change of a file. If `list` throws, the files stay the same. */
+export function watchFiles(list: () => readonly string[], onChange: () => void): Pick<FileWatch, 'close'> {
+  let files: readonly string[] = []
+  const watched = createFileWatch({ onChange: () => (follow(), onChange()) })
+  function follow(): void {
+    try {
+      files = list()
+    } catch {
+      // The configuration is broken at the moment.
+    }
+    watched.follow(seeFiles(files))
   }
+  follow()
+  return watched
+}
+
+export const seeFiles = (files: Iterable<string>): SeenFiles =>
+  new Map(Array.from(files, (file) => [file, fingerprint(file)]))
+
+/** Changes when the file at this path is written or replaced. */
+export function fingerprint(path: string): string {
+  try {
+    const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true })
+    return [dev, ino, size, mtimeNs].join(':')
+  } catch {
+    return 'missing'
+  }
+}
+
+/** The folders in which a change may replace the file, also as the target of a link. */
+function foldersOf(file: string, top = dirname(file)): string[] {
+  const names = isInside(top, file) ? relative(top, dirname(file)).split(sep).filter(Boolean) : []
+  const folders = names.map((_name, index) => resolve(top, ...names.slice(0, index + 1)))
+  return [top, ...folders, dirname(realPath(file))]
 }
 
 function realPath(file: string): string {
@@ -84,14 +136,7 @@ function realPath(file: string): string {
   }
 }
 
-/** Differs if a file was written or replaced. */
-const fingerprintOf = (files: readonly string[]): string => files.map(stampOf).join()
-
-function stampOf(file: string): string {
-  try {
-    const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true })
-    return [dev, ino, size, mtimeNs].join(':')
-  } catch {
-    return 'none'
-  }
+function readFolderId(folder: string): string | undefined {
+  const stat = statSync(folder, { throwIfNoEntry: false })
+  return stat?.isDirectory() ? `${stat.dev}:${stat.ino}` : undefined
 }
