@@ -1,15 +1,15 @@
 // The toolset contract accepts a correct toolset and finds each of many faults.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { defineTool, defineToolset, InputError, type Tool, Type } from '../../core/plugin/plugin.ts'
+import { temporaryFolder } from '../helpers.ts'
 import { runCheck } from './check.ts'
 import { expectFailure } from './expect-failure.ts'
 import { expectTable } from './mutant-table.ts'
@@ -175,7 +175,7 @@ describe('the toolset contract', () => {
 })
 
 function moduleOf(code: string): URL {
-  const file = join(mkdtempSync(join(tmpdir(), 'svc-gateway-module-')), 'index.mjs')
+  const file = join(temporaryFolder(), 'index.mjs')
   writeFileSync(file, code)
   return pathToFileURL(file)
 }
