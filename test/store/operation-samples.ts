@@ -55,7 +55,7 @@ export const createSamples = (page: PageRequest): Samples => ({
     [{ actor: 'gateway', agents: ['main'], since: start }, page],
   ],
   purgeAudit: [[{ before: start + 1 }]],
-  acceptRows: [[toAcceptRows({ at: start, events: [newEvent()] })]],
+  acceptRows: [toAcceptRows({ at: start, events: [newEvent()] })],
   recordRefusal: [[{ ...newRequest(), status: 'rejected' }, start]],
   listRequests: [
     [{}, page],

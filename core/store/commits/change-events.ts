@@ -21,9 +21,10 @@ interface ChangeEventsDeps {
 export function createChangeEvents({ commits, store, replicas = noReplicas }: ChangeEventsDeps): StoreChanges {
   const changes = createChanges({ store, replicas })
   const handlers = createHandlers(store, changes)
+  const feeds: Feed<never>[] = Object.values(changes)
   let last: Promise<unknown> = Promise.resolve()
   commits.subscribe((call) => {
-    if (!Object.values(changes).some((feed: Feed<never>) => feed.hasSubscribers())) return
+    if (!feeds.some((feed) => feed.hasSubscribers())) return
     // Some changes are read again, and later ones wait for that. If a record cannot be read, only its change is lost.
     last = last.then(() => handleCommit(handlers, call)).catch(() => undefined)
   })

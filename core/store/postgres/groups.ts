@@ -158,13 +158,10 @@ const hasModelStep = ([name, args]: StoreCall): boolean =>
  */
 async function performAccepts(tx: PostgresTransaction, calls: readonly StoreCall[]): Promise<unknown[]> {
   const accepts = calls.filter((call) => call[0] === 'accept')
-  const commands = accepts.map(([, [command]]) => toAcceptRows(command))
+  const commands = accepts.map(([, [command]]) => command)
   const refusals = await claimAll(tx, commands)
   const results = new Map<StoreCall, unknown>(accepts.map((call, index) => [call, refusals[index] ?? accepted]))
-  const inserts = insertAll(
-    tx,
-    commands.filter((_, index) => refusals[index] === undefined),
-  )
+  const inserts = insertAll(tx, commands.filter((_, index) => refusals[index] === undefined).map(toAcceptRows))
   const performed = settleAll(calls.map((call) => results.get(call) ?? perform(tx, call)))
   // Their usage is counted when the store has said that they are new.
   if (calls.some(hasModelStep)) await settleAll([performed, settleAll(inserts)])

@@ -133,7 +133,7 @@ function createStoreThread({ path, log, thread, onCommit }: SqliteOptions): Stor
 function withRows(call: StoreCall): StoreCall {
   if (call[0] !== 'accept') return call
   try {
-    return ['acceptRows', [toAcceptRows(...call[1])]]
+    return ['acceptRows', toAcceptRows(...call[1])]
   } catch {
     return call
   }

@@ -72,14 +72,10 @@ const separator = '\0'
 
 const periodOf = (at: Timestamp): Timestamp => at - (at % periodMs)
 
-export const toRunUsageRow = (run: Parameters<typeof budgetScopesOf>[0], at: Timestamp): Row => [
-  budgetScopesOf(run).join(separator),
-  periodOf(at),
-  'run',
-  1,
-  0,
-  0,
-]
+export const joinScopes = (scopes: readonly string[]): string => scopes.join(separator)
+
+/** The row that counts a run against its joined scopes. */
+export const toRunUsageRow = (scopes: string, at: Timestamp): Row => [scopes, periodOf(at), 'run', 1, 0, 0]
 
 /** Where the usage of steps is counted. */
 export interface UsageCount {
@@ -90,7 +86,7 @@ export interface UsageCount {
 
 /** The row that counts what was used by steps. */
 export const toStepUsageRow = ({ scopes, at }: UsageCount, { tokens, nanoUsd }: BudgetUsage): Row => [
-  scopes.join(separator),
+  joinScopes(scopes),
   periodOf(at),
   'step',
   0,
