@@ -1,4 +1,5 @@
 // Tests a store that is slow or dies at the wrong moment.
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startModel } from '../doubles/model.ts'
@@ -64,7 +65,7 @@ function dieBehindCommit(worker: Worker, operation: string): void {
   let deadly = Infinity
   worker.postMessage = (calls: unknown) => {
     send(calls)
-    isArmed ||= holds(calls, 'accept')
+    isArmed ||= holds(calls, 'acceptRows')
     if (isArmed && holds(calls, operation)) deadly = Math.min(deadly, counts.sent)
   }
   worker.emit = (name: string | symbol, ...rest: unknown[]) => {
@@ -118,7 +119,7 @@ describe.each([
 
   it("is executed when the store's thread ended after its commit", async () => {
     const { post, model } = await start()
-    dieBehindCommit(thread(), 'accept')
+    dieBehindCommit(thread(), 'acceptRows')
     expect(await post(`/hooks/${hook}`, body, key)).toMatchObject({
       status: 503,
       body: { error: { type: 'store_unavailable' } },
@@ -181,8 +182,10 @@ describe('a run that starts while the store is unavailable', () => {
     const { body } = await post('/hooks/agent', { ...run, timeoutSeconds: 0.01 })
     const goOn = await asked
     const cancelled = post(`/api/runs/${body.runId}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
-    expect((await cancelled).status).toBe(200)
+    // More than its time limit. The cancellation reads the run, so it waits for the store, too.
+    await delay(100)
     goOn()
+    expect((await cancelled).status).toBe(200)
     await expect.poll(async () => (await get(`/runs/${body.runId}`)).body.status).toBe('cancelled')
   })
 })
