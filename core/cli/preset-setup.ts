@@ -34,7 +34,7 @@ export async function setUpPreset(document: ConfigDocument, { name, answers, rep
   const section = await preset.setup
     .run(answers as never, {
       settings: resolvePresetSettings(preset, presetSection(hooks, name)),
-      hookUrl: gateway.publicUrl && `${gateway.publicUrl.replace(/\/+$/, '')}${hooks.path}/${name}`,
+      hookUrl: gateway.publicUrl && `${gateway.publicUrl}${hooks.path}/${name}`,
       done: (text) => report('done', text),
       todo: (text) => report('todo', text),
       privatePath,

@@ -171,8 +171,10 @@ const hasPassword = (url: string): boolean => /\/\/[^/@]*:[^/]*@|[?&]password=/.
 function normalized(config: Config, { channels }: Pick<ConfigurableExtensions, 'channels'>): Config {
   const { token, ...hooks } = config.hooks
   const path = normalizeHooksPath(hooks.path)
+  const { publicUrl, ...gateway } = config.gateway
   return {
     ...config,
+    gateway: publicUrl === undefined ? gateway : { ...gateway, publicUrl: publicUrl.replace(/\/+$/, '') },
     hooks: token === undefined ? { ...hooks, path } : { ...hooks, path, token: token.trim() },
     channels: normalizeSections(config.channels, channels),
   }

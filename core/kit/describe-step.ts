@@ -73,10 +73,9 @@ const durationOf = (startedAt: string, endedAt: string | undefined): string =>
 /** A duration as text: `40 ms`, `0.4 s`, `12 s`, `3 min 20 s`. */
 export function formatMs(ms: number): string {
   if (ms < 100) return `${ms} ms`
-  const seconds = ms / 1000
-  if (seconds < 10) return `${seconds.toFixed(1)} s`
-  if (seconds < 120) return `${Math.round(seconds)} s`
-  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
 const formatCount = (count: number): string => count.toLocaleString('en').replaceAll(',', ' ')

@@ -37,7 +37,7 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const { channels, presets, schemes } = services.environment.extensions
   const agentBody = createAgentBody(channels)
   const dispatch = createDispatch({ config, agents, models, recipients, runs, requestLog, createId })
-  const publicUrl = config.gateway.publicUrl?.replace(/\/+$/, '')
+  const { publicUrl } = config.gateway
   const { sandbox } = transforms
   const mappings = createMappings({ hooks, publicUrl, presets, schemes, agentBody, sandbox, secretUse, log })
   context.opened.defer(mappings.close)

@@ -134,3 +134,20 @@ describe('plugin add', () => {
     })
   })
 })
+
+describe('plugin list', () => {
+  it('shows a problem beside the plugin that has it, whatever other plugins it names', async () => {
+    const { dir, plugin } = start("'./one.mjs', './two.mjs'")
+    const dice = `import { defineTool, defineToolset, Type } from 'svc-gateway/plugin'
+      const roll = defineTool({ name: 'roll', description: 'Rolls.', args: Type.Object({}), execute: async () => 4 })
+      export default defineToolset({ name: 'dice', description: 'Dice.', tools: [roll] })`
+    for (const name of ['one', 'two']) writeFileSync(join(dir, `${name}.mjs`), dice)
+    const { stdout } = await plugin('list', '--json')
+    const [one, two] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { problems?: string[] })
+    expect(one).not.toHaveProperty('problems')
+    expect(two?.problems).toEqual([expect.stringContaining('"./one.mjs" already has one of that name')])
+  })
+})

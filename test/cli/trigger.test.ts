@@ -67,6 +67,14 @@ describe('svc-gateway trigger', () => {
     expect(JSON.parse(sent.stdout)).toMatchObject({ ok: true, runId: expect.any(String) })
   })
 
+  it('signs the public URL of the hook as the gateway reads it', async () => {
+    const dir = temporaryFolder()
+    const mapping = { match: { path: 'größe' }, auth: { scheme: 'twilio', secret: key }, messageTemplate: '{{ text }}' }
+    const gateway = { publicUrl: 'https://gateway.example.com/gw/' }
+    await startReachable(writeConfig(dir, { gateway, hooks: { mappings: [{ ...mapping, deliver: false }] } }))
+    expect(await run(dir, ['trigger', 'größe', '--data', payload])).toMatchObject({ code: 0, stderr: '' })
+  })
+
   it('needs no configuration for a gateway elsewhere', async () => {
     const { elsewhere, url } = shared()
     const github = ['github', '--data', payload, '--url', url, '--scheme', 'github', '--secret']

@@ -34,7 +34,7 @@ export async function addPlugin(
     if (!wasInstalled) await uninstallPackage(dir, name).catch(() => undefined)
   }
   using extensions = await loadExtensions({ ...document, plugins: [...new Set([...document.plugins, name])] })
-  const problem = extensions.problems.find((sentence) => sentence.includes(`"${name}"`))
+  const [problem] = problemsOf(extensions, name)
   if (problem !== undefined) {
     await undo()
     throw new CommandError(`${problem} ${wasInstalled ? 'It was updated.' : 'It was not added.'}`)
@@ -97,9 +97,12 @@ export async function listPlugins({ config, json }: Options, { terminal }: Outpu
   })
 }
 
+const problemsOf = ({ findings }: Extensions, source: string): string[] =>
+  findings.flatMap(({ severity, plugin, sentence }) => (severity === 'error' && plugin === source ? [sentence] : []))
+
 function describePlugin(extensions: Extensions, source: string) {
   const { name, version } = extensions.packages.get(source) ?? {}
-  const problems = extensions.problems.filter((sentence) => sentence.includes(`"${source}"`))
+  const problems = problemsOf(extensions, source)
   return {
     source,
     ...(name !== undefined && { name }),

@@ -41,14 +41,14 @@ export function findTarget(hook: string, options: TargetOptions & TargetSource):
   const name = normalizeHookName(hook)
   const { hooks, gateway } = local?.config ?? {}
   const base = givenUrl ?? addressOf(gateway as Config['gateway'], local?.file as string)
-  const url = `${base}${hooks?.path ?? '/hooks'}/${name.split('/').map(encodeURIComponent).join('/')}`
+  const path = `${hooks?.path ?? '/hooks'}/${name.split('/').map(encodeURIComponent).join('/')}`
   const found = withOptions(name, options)
   const publicUrl = gateway?.publicUrl
   return {
-    url,
+    url: base + path,
     auth: {
       ...(found ?? { scheme: 'token', secret: hookToken(options, { hooks, isElsewhere: givenUrl !== undefined }) }),
-      ...(found && publicUrl !== undefined && found.url === undefined && { url: `${publicUrl}${hooks?.path}/${name}` }),
+      ...(found && publicUrl !== undefined && found.url === undefined && { url: publicUrl + path }),
     },
   }
 }
