@@ -41,6 +41,8 @@ interface PurgedContents {
   last: number
   /** Whether there may be further rows older than `before`. */
   more: boolean
+  /** False: some of these rows keep their contents for now, or may still get some. */
+  complete: boolean
 }
 
 /** The most rows of a table, and bytes of their texts, in one step, so that it does not delay accepts for long. */
@@ -203,12 +205,8 @@ const purgeBodiesSql = 'UPDATE request SET body = NULL WHERE seq > ? AND seq <= 
 /**
  * Deletes the bodies of a few of the oldest requests. The requests stay, and so do bodies that hold the text of a
  * waiting event.
- * @returns `complete` is false if such a body was kept
  */
-export async function purgeBodies(
-  tx: Transaction,
-  { before, from = 0 }: PurgeContentsStep,
-): Promise<PurgedContents & { complete: boolean }> {
+export async function purgeBodies(tx: Transaction, { before, from = 0 }: PurgeContentsStep): Promise<PurgedContents> {
   const rows = await tx.all<BodyRow>(bodiesSql, from, maxRows)
   const old = takeOlder(rows, before)
   let bytesLeft = maxBytes
@@ -223,7 +221,8 @@ export async function purgeBodies(
   }
 }
 
-const stepsSql = 'SELECT seq, started_at AS at FROM step WHERE seq > ? ORDER BY seq LIMIT ?'
+const stepsSql = `
+  SELECT seq, started_at AS at, ended_at AS "endedAt" FROM step WHERE seq > ? ORDER BY seq LIMIT ?`
 const purgeContentsSql = 'UPDATE step SET content = NULL WHERE seq > ? AND seq <= ? AND content IS NOT NULL'
 /** The arguments of calls that are still to be made stay. */
 const purgeArgsSql = `
@@ -239,11 +238,16 @@ export async function purgeStepContents(
   tx: Transaction,
   { before, from = 0 }: PurgeContentsStep,
 ): Promise<PurgedContents> {
-  const rows = await tx.all<TimedRow>(stepsSql, from, maxRows)
+  const rows = await tx.all<TimedRow & { endedAt: Timestamp | null }>(stepsSql, from, maxRows)
   const old = takeOlder(rows, before)
   const last = old.at(-1)?.seq ?? from
   if (rows.length < maxRows) await tx.run(purgeArgsSql, before)
-  return { count: await tx.run(purgeContentsSql, from, last), last, more: old.length === maxRows }
+  return {
+    count: await tx.run(purgeContentsSql, from, last),
+    last,
+    more: old.length === maxRows,
+    complete: old.every(({ endedAt }) => endedAt !== null),
+  }
 }
 
 const entriesSql = 'SELECT seq, at FROM audit WHERE seq > 0 ORDER BY seq LIMIT ?'

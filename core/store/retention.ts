@@ -61,10 +61,8 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
   let timer: NodeJS.Timeout | undefined
   let ageCheckedAt = -Infinity
   let isTooLarge = false
-  /** No request up to this one has a body that can be deleted. */
-  let lastBodyless = 0
-  /** No step up to this one has contents that can be deleted. */
-  let lastEmptyStep = 0
+  /** No request up to this one has a body that can be deleted, and no step up to this one contents. */
+  const emptyUpTo = { bodies: 0, steps: 0 }
   let isClosing = false
   const outage = createOutage(log, {
     failed: 'could not purge old records; it is tried again',
@@ -101,8 +99,8 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     try {
       if (days > 0) await purgeWhile(async () => true, Date.now() - days * dayMs, total)
       if (bodyHours > 0) {
-        await purgeBodies(Date.now() - bodyHours * hourMs, total)
-        await purgeStepContents(Date.now() - bodyHours * hourMs, total)
+        await purgeContents('bodies', Date.now() - bodyHours * hourMs, total)
+        await purgeContents('steps', Date.now() - bodyHours * hourMs, total)
       }
       const daysAgo = (number: number): Timestamp => (number > 0 ? Date.now() - number * dayMs : 0)
       const usage = { before: daysAgo(usageDays), sessionsBefore: daysAgo(days) }
@@ -115,27 +113,20 @@ export function createRetention({ store, limits, log }: RetentionDeps): Retentio
     }
   }
 
-  async function purgeBodies(before: Timestamp, total: Counts): Promise<void> {
+  async function purgeContents(kind: 'bodies' | 'steps', before: Timestamp, total: Counts): Promise<void> {
+    const purge = kind === 'bodies' ? store.purgeBodies : store.purgeStepContents
     let isComplete = true
-    let from = lastBodyless
+    let from = emptyUpTo[kind]
     await repeat(async () => {
-      const step = await store.purgeBodies({ before, from })
-      total.bodies += step.count
+      const step = await purge({ before, from })
+      total[kind] += step.count
       from = step.last
-      // The next check starts before the first body that a waiting event still needs.
+      // The next check starts before the first body that a waiting event still needs, or step that has not ended.
       isComplete &&= step.complete
-      if (isComplete) lastBodyless = from
+      if (isComplete) emptyUpTo[kind] = from
       return step.more
     })
   }
-
-  const purgeStepContents = (before: Timestamp, total: Counts): Promise<void> =>
-    repeat(async () => {
-      const step = await store.purgeStepContents({ before, from: lastEmptyStep })
-      total.steps += step.count
-      lastEmptyStep = step.last
-      return step.more
-    })
 
   async function purgeBudgetUsage(before: Timestamp): Promise<void> {
     let after: UsageKey | undefined

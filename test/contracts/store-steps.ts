@@ -50,6 +50,19 @@ export function stepsContract(opened: OpenStore): void {
       expect(await store.getRun(run.id)).toMatchObject({ steps: 3 })
     })
 
+    it('tell the retention that they may still get contents', async () => {
+      const { store } = opened
+      const run = await startRun(store)
+      await store.recordSteps(run, {
+        steps: [newStep({ startedAt: start }), newStep({ number: 2, ...running })],
+        count: 2,
+      })
+      const purge = () => store.purgeStepContents({ before: start + 60_000 })
+      expect(await purge()).toMatchObject({ complete: false })
+      await store.endRun(run, runEnd({ at: start + 9, steps: [] }))
+      expect(await purge()).toMatchObject({ complete: true })
+    })
+
     it('are purged with their run, and what was said in them before', async () => {
       const { store } = opened
       const run = await startRun(store)
