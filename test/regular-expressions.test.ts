@@ -16,7 +16,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'channels/telegram/client.ts': [String.raw`\/+$`],
   'channels/whatsapp/cloud-api.ts': [String.raw`\/+$`],
   'core/cli/parser.ts': [String.raw`\/+$`],
-  'core/cli/preset-setup.ts': [String.raw`\/+$`],
   'core/cli/doctor/credentials.ts': ['change[-_ ]?me|your[-_ ]|example|placeholder|password|123456|abcdef|<.*>'],
   'core/cli/doctor/models.ts': [';.*$'],
   'core/kit/command-input.ts': ["^([\\w!#$%&'*+.^`|~-]+):\\s*(.*)$"],
@@ -26,7 +25,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'core/config/template/filters.ts': [String.raw`\B(?=(?:\d{3})+$)`],
   // The reply is at most 1,300 characters long.
   'core/runs/heartbeat-ok.ts': ['(?:<[^<>]{1,200}>|&nbsp;|[*_`~\\s])+$', '(?:<[^<>]{1,200}>|[*_`~])+$'],
-  'core/runtime/hooks.ts': [String.raw`\/+$`],
   'plugins/presets/gmail/credentials.ts': [String.raw`\/+$`],
 }
 

@@ -7,7 +7,7 @@ import { ConfigError, type ConfigProblem } from './config-error.ts'
 import { fillDefaults } from './defaults.ts'
 import type { Place } from './file/layout.ts'
 import type { ConfigDocument } from './file/read.ts'
-import { normalizeHooksPath } from './hooks-path.ts'
+import { normalizeHooksPath, trimSlashes } from './hooks-path.ts'
 import { suggest } from './nearest.ts'
 import { secretValues } from './redaction.ts'
 import type { RuleFinding } from './rules/rule.ts'
@@ -174,7 +174,7 @@ function normalized(config: Config, { channels }: Pick<ConfigurableExtensions, '
   const { publicUrl, ...gateway } = config.gateway
   return {
     ...config,
-    gateway: publicUrl === undefined ? gateway : { ...gateway, publicUrl: publicUrl.replace(/\/+$/, '') },
+    gateway: publicUrl === undefined ? gateway : { ...gateway, publicUrl: trimSlashes(publicUrl) },
     hooks: token === undefined ? { ...hooks, path } : { ...hooks, path, token: token.trim() },
     channels: normalizeSections(config.channels, channels),
   }
