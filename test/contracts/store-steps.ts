@@ -1,5 +1,7 @@
 // The store contract: steps of runs are stored under the fencing token of their run, and closed with its end.
 import { describe, expect, it } from 'vitest'
+import { silentLog } from '../../core/loader/extension-log.ts'
+import { createRetention } from '../../core/store/retention.ts'
 import type { OpenStore } from './open-store.ts'
 import { claim, newStep, runEnd, start, startRun } from './store-samples.ts'
 
@@ -50,17 +52,22 @@ export function stepsContract(opened: OpenStore): void {
       expect(await store.getRun(run.id)).toMatchObject({ steps: 3 })
     })
 
-    it('tell the retention that they may still get contents', async () => {
+    it('lose contents that they get when they are old, as those of a call that has waited for its approval', async () => {
       const { store } = opened
       const run = await startRun(store)
-      await store.recordSteps(run, {
-        steps: [newStep({ startedAt: start }), newStep({ number: 2, ...running })],
-        count: 2,
-      })
-      const purge = () => store.purgeStepContents({ before: start + 60_000 })
-      expect(await purge()).toMatchObject({ complete: false })
-      await store.endRun(run, runEnd({ at: start + 9, steps: [] }))
-      expect(await purge()).toMatchObject({ complete: true })
+      const old = { ...newStep({ startedAt: 1 }), content: { args: {}, result: 'secret' } }
+      const contents = async () => (await store.readSteps(run.id)).map(({ content }) => content)
+      const limits = { days: 0, bodyHours: 1, usageDays: 0, maxMb: 0, auditDays: 0 }
+      const retention = createRetention({ store, limits: () => limits, log: silentLog })
+      await store.recordSteps(run, { steps: [{ ...old, status: 'waiting', endedAt: null }], count: 1 })
+      retention.start()
+      await expect.poll(contents).toEqual([null])
+      await store.recordSteps(run, { steps: [old], count: 1 })
+      expect(await contents()).toEqual([old.content])
+      retention.notify()
+      await expect.poll(contents).toEqual([null])
+      await retention.close()
+      await store.endRun(run, runEnd())
     })
 
     it('are purged with their run, and what was said in them before', async () => {

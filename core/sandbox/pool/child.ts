@@ -74,14 +74,22 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   /** The oldest is first. Not a Map, for the garbage collector's sake: see `sent` in store/group-commit.ts. */
   const pending: PendingRequest[] = []
   let lastId = 0
-  let progressAt = performance.now()
   let endReason: EndReason | undefined
-  const watch = watchLimits({ childProcess, rssMb: limits.rssMb, findActive, onExceeded: kill })
+  /** The request that exceeded a limit. Until the process is gone, it may begin the next one, which is not to blame. */
+  let exceededBy: number | undefined
+  const watch = watchLimits({
+    childProcess,
+    rssMb: limits.rssMb,
+    findActive,
+    onExceeded(limit, id) {
+      exceededBy = id
+      kill(limit)
+    },
+  })
 
   expectResponse(readyId, bootMs, { resolve: () => ready.resolve(), reject: () => ready.resolve() })
   const read = createFrameReader(maxResponseBytes, settle)
   socket.on('data', (chunk: Buffer) => {
-    progressAt = performance.now()
     try {
       read(chunk)
     } catch {
@@ -93,7 +101,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   childProcess.on('exit', (_code, signal) => onExit(signal === 'SIGABRT' ? 'memory' : 'crash'))
 
   function expectResponse(id: number, timeoutMs: number, handlers: ResponseHandlers): void {
-    pending.push({ id, sentAt: performance.now(), timeoutMs, ...handlers })
+    pending.push({ id, timeoutMs, ...handlers })
     watch.start()
   }
 
@@ -127,10 +135,9 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
     })
   }
 
-  function findActive(): { since: number; timeoutMs: number } | undefined {
-    const activeId = activeRequest.read()
-    const active = pending.find(({ id }) => id === activeId) ?? pending[0]
-    return active && { since: Math.max(progressAt, active.sentAt), timeoutMs: active.timeoutMs }
+  function findActive() {
+    const activeId = exceededBy ?? activeRequest.read()
+    return pending.find(({ id }) => id === activeId) ?? pending[0]
   }
 
   function end(reason: EndReason): EndReason {
@@ -149,7 +156,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   function onExit(exitReason: EndReason): void {
     watch.stop()
     const reason = end(exitReason)
-    const activeId = activeRequest.read()
+    const activeId = exceededBy ?? activeRequest.read()
     activeRequest.close()
     socket.destroy()
     for (const { id, reject } of pending.splice(0))
@@ -169,7 +176,6 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
 
 interface PendingRequest extends ResponseHandlers {
   id: number
-  sentAt: number
   timeoutMs: number
 }
 

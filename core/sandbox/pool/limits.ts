@@ -9,12 +9,18 @@ export interface ChildLimits {
   rssMb: number
 }
 
+/** The request that a child is executing. */
+interface ActiveRequest {
+  id: number
+  timeoutMs: number
+}
+
 interface WatchedChild {
   childProcess: ChildProcess
   rssMb: number
-  /** What the child is executing, and since when (by `performance.now()`); absent if it has nothing to do. */
-  findActive(): { since: number; timeoutMs: number } | undefined
-  onExceeded(limit: 'timeout' | 'memory'): void
+  /** Undefined if the child has nothing to do. */
+  findActive(): ActiveRequest | undefined
+  onExceeded(limit: 'timeout' | 'memory', id: ActiveRequest['id']): void
 }
 
 export interface LimitWatch {
@@ -28,12 +34,16 @@ const checkEveryMs = 25
 /** Time limits are kept in the gateway, because the child's only thread is busy when one expires. */
 export function watchLimits({ childProcess, rssMb, findActive, onExceeded }: WatchedChild): LimitWatch {
   let timer: NodeJS.Timeout | undefined
+  /** When the request that is executed was first seen. Responses come in batches and do not tell when the next began. */
+  let seen: { id: number; at: number } | undefined
 
   function check(): void {
     const active = findActive()
-    if (active === undefined) stop()
-    else if (performance.now() - active.since > active.timeoutMs) onExceeded('timeout')
-    else if (residentMb(childProcess) > rssMb) onExceeded('memory')
+    if (active === undefined) return stop()
+    const now = performance.now()
+    if (seen?.id !== active.id) seen = { id: active.id, at: now }
+    if (now - seen.at > active.timeoutMs) onExceeded('timeout', active.id)
+    else if (residentMb(childProcess) > rssMb) onExceeded('memory', active.id)
   }
 
   /** If the gateway itself was blocked, responses that have arrived are read before the limits are checked. */

@@ -77,6 +77,15 @@ export const joinScopes = (scopes: readonly string[]): string => scopes.join(sep
 /** The row that counts a run against its joined scopes. */
 export const toRunUsageRow = (scopes: string, at: Timestamp): Row => [scopes, periodOf(at), 'run', 1, 0, 0]
 
+/** Counts a run that may start from now on. */
+export async function countRun(
+  tx: Transaction,
+  run: Parameters<typeof budgetScopesOf>[0],
+  at: Timestamp,
+): Promise<void> {
+  await tx.insert(usageInsertion, [toRunUsageRow(joinScopes(budgetScopesOf(run)), at)])
+}
+
 /** Where the usage of steps is counted. */
 export interface UsageCount {
   scopes: readonly string[]

@@ -1,7 +1,7 @@
 // Runs as rows: inserts, reads, lists, counts and retries them.
 import { isFromPerson, type RunKind, type RunResult, type RunSpec, type RunStatus } from '../run-spec.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
-import { budgetScopesOf, joinScopes, toRunUsageRow, usageInsertion } from './budget.ts'
+import { countRun } from './budget.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
 import { type Condition, listPage, mapPage, mergePages, type Page, type PageRequest } from './page.ts'
 
@@ -279,7 +279,7 @@ export async function retryRun(
   const spec: RunSpec = { ...(JSON.parse(row.spec) as Omit<RunSpec, 'message'>), message, retryOf: id }
   const concurrencyLimit = name !== null && limit !== null ? { name, limit } : undefined
   await tx.insert(runInsertion, [toRunRow({ ...row, id: retry.id, spec, concurrencyLimit }, { at: retry.at })])
-  await tx.insert(usageInsertion, [toRunUsageRow(joinScopes(budgetScopesOf({ agentId: row.agentId, spec })), retry.at)])
+  await countRun(tx, { agentId: row.agentId, spec }, retry.at)
   await recordChange(tx, audit, retry.at)
   return true
 }

@@ -1,7 +1,7 @@
 // Runs that wait until a budget opens again, and how they are released.
 import type { RunSpec } from '../run-spec.ts'
 import type { Timestamp, Transaction } from '../transaction.ts'
-import { budgetScopesOf, joinScopes, toRunUsageRow, usageInsertion } from './budget.ts'
+import { countRun } from './budget.ts'
 import type { BudgetWait, RunRef } from './run.ts'
 
 export const waitingRunWrites = { postponeRun, releaseWaitingRuns, moveWaitingRuns }
@@ -61,7 +61,7 @@ export async function releaseWaitingRuns(tx: Transaction, ids: readonly string[]
     if (!run) continue
     released.push(id)
     const spec = JSON.parse(run.spec) as Pick<RunSpec, 'origin'>
-    await tx.insert(usageInsertion, [toRunUsageRow(joinScopes(budgetScopesOf({ agentId: run.agentId, spec })), at)])
+    await countRun(tx, { agentId: run.agentId, spec }, at)
   }
   return released
 }
