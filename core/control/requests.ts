@@ -3,7 +3,6 @@ import { GatewayError } from '../errors.ts'
 import { type Principal, reaches, requireAgent, requireContent } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
 import { runStatuses } from '../store/run-spec.ts'
-import type { AuditLog } from '../store/audit-log.ts'
 import { agentOfKey, readText } from '../store/store.ts'
 import type { AuditedChange, RequestSummary, Store, StoredRequest, StoredRun } from '../store/store.ts'
 import { Type } from '../typebox.ts'
@@ -33,10 +32,9 @@ interface RequestsDeps {
   replay: Replay | undefined
   /** Undefined while the hooks are disabled. Returns undefined for a request whose body is not stored. */
   compareMappings: ((request: StoredRequest) => readonly object[] | undefined) | undefined
-  audit: Pick<AuditLog, 'done'>
 }
 
-export function requestEndpoints({ store, replay, compareMappings, audit }: RequestsDeps): Endpoint[] {
+export function requestEndpoints({ store, replay, compareMappings }: RequestsDeps): Endpoint[] {
   const findRequest = async (id: string, principal: Principal) => {
     const request = found(await store.getRequest(id), 'request_not_found')
     if (!reachesSome(principal, request)) throw new GatewayError('request_not_found')
@@ -113,12 +111,9 @@ export function requestEndpoints({ store, replay, compareMappings, audit }: Requ
             'The hooks are disabled, so requests cannot be replayed; set hooks.enabled to enable them.',
           )
         const checkAgent = (agentId: string): void => requireAgent(principal, agentId)
-        const replayed = change(request.id, request.result.agents?.[0])
         const { address: client = '' } = source
-        const reply = await replay(request, { client, ...body, checkAgent, audit: replayed })
-        // A request that starts nothing changes nothing else that would record it.
-        if ('skipped' in reply) await audit.done(source, replayed)
-        return reply
+        const replayed = change(request.id, request.result.agents?.[0])
+        return await replay(request, { client, ...body, checkAgent, audit: replayed })
       },
     }),
   ]

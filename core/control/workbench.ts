@@ -2,8 +2,7 @@
 // that are not in the configuration yet.
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
-import type { AuditLog } from '../store/audit-log.ts'
-import type { AuditedChange, AuditSource, StoredRequest } from '../store/store.ts'
+import type { AuditedChange, StoredRequest } from '../store/store.ts'
 import { type Static, Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { ReplayReply, SkippedBy } from './replay-reply.ts'
@@ -39,17 +38,10 @@ interface WorkbenchDeps {
   importCurl: ((command: string) => Promise<CurlImport>) | undefined
   /** The modules in the transforms directory. */
   listTransforms(): Promise<readonly string[]>
-  audit: Pick<AuditLog, 'done'>
 }
 
 export function workbenchEndpoints(deps: WorkbenchDeps): Endpoint[] {
-  const { previewMapping, replay, importCurl, listTransforms, samples, audit } = deps
-  /** A request that starts nothing changes nothing else that would record it. */
-  async function record(reply: object, source: AuditSource, sent: AuditedChange): Promise<object> {
-    if ('skipped' in reply) await audit.done(source, sent)
-    return reply
-  }
-
+  const { previewMapping, replay, importCurl, listTransforms, samples } = deps
   return [
     endpoint({
       method: 'GET',
@@ -72,9 +64,8 @@ export function workbenchEndpoints(deps: WorkbenchDeps): Endpoint[] {
         response: { 200: ReplayReply, ...failures(404, 409) },
       },
       handle: async ({ params: { name, sample }, source, change }) => {
-        const sent = change(`${name}/${sample}`)
-        const reply = await enabled(samples).send(name, sample, { client: source.address ?? '', audit: sent })
-        return await record(reply, source, sent)
+        const by = { client: source.address ?? '', audit: change(`${name}/${sample}`) }
+        return await enabled(samples).send(name, sample, by)
       },
     }),
     endpoint({
@@ -88,12 +79,15 @@ export function workbenchEndpoints(deps: WorkbenchDeps): Endpoint[] {
         response: { 200: ReplayReply, ...failures(409) },
       },
       handle: async ({ params: { name }, body, source, change }) => {
-        const sent = change(name)
-        const reply = await enabled(replay)(
-          { hook: name, headers: { 'content-type': 'application/json' }, query: {}, body: null, result: {} },
-          { client: source.address ?? '', body: body.body, checkAgent: () => {}, audit: sent },
-        )
-        return await record(reply, source, sent)
+        const request = {
+          hook: name,
+          headers: { 'content-type': 'application/json' },
+          query: {},
+          body: null,
+          result: {},
+        }
+        const by = { client: source.address ?? '', audit: change(name) }
+        return await enabled(replay)(request, { ...by, body: body.body, checkAgent: () => {} })
       },
     }),
     endpoint({

@@ -58,7 +58,7 @@ export function createPipeline({ mappings, dispatch, createId, record }: Pipelin
       if (plan) return await dispatch.accept(incoming, plan)
       const requestId = createId()
       const reason = skippedBy && { reason: 'skip' as const, skippedBy }
-      await record({ ...requestOf(incoming, requestId), status: 'skipped', ...reason })
+      await record({ ...requestOf(incoming, requestId), status: 'skipped', ...reason, audit: incoming.audit })
       return { reply: { ok: true, skipped: true }, replayed: false, requestId }
     },
   }

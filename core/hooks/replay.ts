@@ -1,7 +1,7 @@
 // Replays a stored request for an operator: the rules of the hook apply, as a new request without an idempotency key.
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
-import type { AuditedChange, StoredRequest } from '../store/store.ts'
+import type { AuditedChange, NewRefusal, Store, StoredRequest } from '../store/store.ts'
 import type { SessionOwners } from '../tools/session.ts'
 import { type Check, compileCheck, firstProblem } from '../typebox.ts'
 import { type AgentBody, type createAgentBody, trimNames, WakeBody } from './schemas.ts'
@@ -11,7 +11,7 @@ import { lazily } from './mapped-action.ts'
 import { readStoredRequest } from './mapped-request.ts'
 import type { Mapping } from './mapping.ts'
 import type { Mappings } from './mappings.ts'
-import type { Pipeline, PlannedRequest } from './pipeline.ts'
+import { createPipeline, type PlannedRequest } from './pipeline.ts'
 import { redactQuery } from '../kit/secret-names.ts'
 
 export interface ReplayRequest {
@@ -41,12 +41,16 @@ interface ReplayDeps {
   mappings: Mappings
   /** `hooks.keepBody` */
   keepBody: boolean
-  pipeline: Pipeline
+  store: Pick<Store, 'recordRefusal'>
+  createId: () => string
   describePlan: DescribePlan
 }
 
 export function createReplay(deps: ReplayDeps): Replay {
-  const { agents, dispatch, agentBody, mappings, keepBody, pipeline, describePlan } = deps
+  const { agents, dispatch, agentBody, mappings, keepBody, store, createId, describePlan } = deps
+  // The operator waits for the record of a request that is skipped, which is stored with its audit entry.
+  const record = (refusal: NewRefusal) => store.recordRefusal(refusal, Date.now())
+  const pipeline = createPipeline({ mappings, dispatch, createId, record })
   const showDryRun = createDryRun(describePlan)
   const checks: Record<string, () => Check> = {
     wake: lazily(() => compileCheck(WakeBody)),

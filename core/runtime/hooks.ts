@@ -49,7 +49,7 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo, budgets })
   const describePlan = createDescribePlan(preview)
   const { keepBody } = hooks
-  const replay = createReplay({ agents, dispatch, agentBody, mappings, keepBody, pipeline, describePlan })
+  const replay = createReplay({ agents, dispatch, agentBody, mappings, keepBody, store, createId, describePlan })
   const { dir, env, extensions } = services.environment
   const rules = { config, extensions, env, dir }
   const previewMapping = createMappingPreview({

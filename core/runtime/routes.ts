@@ -125,7 +125,6 @@ function buildEndpoints(
     extensions: services.environment.extensions,
     store: services.storage.store,
     timezone: Array.isArray(config.budget) ? undefined : config.budget?.timezone,
-    audit: services.storage.audit,
     cursors: createCursorSeal(credentialOf(services, config)),
     runs: services.work.runs,
     budgets: services.work.budgets,

@@ -7,6 +7,7 @@ import {
   claimDelivery,
   newAudit,
   newDelivery,
+  newRequest,
   newRun,
   newSchedule,
   post,
@@ -90,6 +91,13 @@ export function auditContract(opened: OpenStore): void {
       await store.retryRun(run.id, { id: 'again', at: start }, newAudit({ action: 'run.retry' }))
       await store.retryRun(run.id, { id: 'once more', at: start }, newAudit({ action: 'run.retry' }))
       expect(await actions()).toEqual(['run.retry', 'run.cancel', 'run.cancel', 'chat.send'])
+    })
+
+    it('has a request that started nothing', async () => {
+      const replayed = newAudit({ action: 'request.replay' })
+      await opened.store.recordRefusal({ ...newRequest(), status: 'skipped', audit: replayed }, start)
+      await opened.store.recordRefusal({ ...newRequest(), status: 'skipped' }, start)
+      expect(await actions()).toEqual(['request.replay'])
     })
 
     it('has the retry of a delivery, the change of a schedule and of state', async () => {

@@ -100,6 +100,20 @@ describe('the audit log', () => {
     for (const secret of [gatewayToken, ...Object.values(tokens), 'message']) expect(texts).not.toContain(secret)
   })
 
+  it('has the requests of clients that start nothing', async () => {
+    const news = { match: { path: 'news' }, messageTemplate: 'News', skip: { payload: { spam: true } } }
+    const running = await start({ hooks: { mappings: [news] } })
+    const operate = (path: string, body: object) => running.post(path, body, as('operator'))
+    const { requestId, skipped } = (await operate('/api/hooks/news/send', { body: { spam: true } })).body
+    await operate(`/api/requests/${requestId}/replay`, { dryRun: true })
+    const replayed = (await operate(`/api/requests/${requestId}/replay`, {})).body
+    expect([skipped, replayed.skipped]).toEqual([true, true])
+    expect((await readAudit(running)).map(short)).toEqual([
+      'anna http request.send news done',
+      `anna http request.replay ${requestId} done`,
+    ])
+  })
+
   it('has chats and calls over the WebSocket, and what an agent does with its tools', async () => {
     const model = await startModel()
     const schedule = { action: 'add', message: 'Look.', every: '1h', deliver: false }

@@ -1,7 +1,8 @@
 // The request log: one row for each webhook request, accepted or not.
 import type { Json } from '../../plugin/plugin.ts'
 import type { RunStatus } from '../run-spec.ts'
-import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import { type Insertion, type Row, settleAll, type Timestamp, type Transaction } from '../transaction.ts'
+import { type AuditedChange, recordChange } from './audit.ts'
 import { type Condition, type Listing, listPage, mapPage, type Page, type PageRequest } from './page.ts'
 
 export const requestWrites = { recordRefusal }
@@ -46,6 +47,8 @@ export interface NewRefusal extends NewRequest {
   isUnauthenticated?: true | undefined
   /** The record stands for so many requests. Absent: for one. */
   count?: number | undefined
+  /** Who made the request, for the audit log. */
+  audit?: AuditedChange | undefined
 }
 
 /** It was a verification request of the sender, or met the conditions in the key `skip` of its mapping. */
@@ -149,7 +152,7 @@ const idsOf = (records: readonly { id: string }[] | undefined): string[] | undef
 export async function recordRefusal(tx: Transaction, refusal: NewRefusal, at: Timestamp): Promise<void> {
   const { status } = refusal
   const row = toRow(refusal, { at, status, result: describeRefused(refusal), isAwaited: false })
-  await tx.insert(requestInsertion, [row])
+  await settleAll([tx.insert(requestInsertion, [row]), recordChange(tx, refusal.audit, at)])
 }
 
 export const describeRefused = ({
