@@ -21,7 +21,7 @@ interface StoredBody {
 
 /** Reads a stored request as if it had just come in. Throws `invalid_request` if its body cannot be read. */
 export function readStoredRequest(
-  { hook, headers, query }: Pick<StoredRequest, 'hook' | 'headers' | 'query'>,
+  { hook, headers, query }: Pick<StoredRequest, 'hook'> & Record<'headers' | 'query', unknown>,
   { rawBody, hiddenHeaders, ...given }: StoredBody,
 ): MappedRequest {
   const received = headers as Record<string, string>

@@ -6,8 +6,6 @@ import type { RuleContext } from '../config/rules/rule.ts'
 import type { MappingConfig } from '../config/schema/schema.ts'
 import type { Schemes } from '../config/schemes.ts'
 import { GatewayError } from '../errors.ts'
-import { parseStoredBody } from '../http/webhook-body.ts'
-import { visibleHeaders, visibleQuery } from '../kit/secret-names.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Sandbox, TransformHandle } from '../sandbox/sandbox.ts'
 import type { TransformRun } from '../sandbox/transform.ts'
@@ -16,7 +14,7 @@ import type { SecretUse } from './auth/secret-use.ts'
 import type { Planner } from './dispatch.ts'
 import type { DescribePlan } from './dry-run.ts'
 import { createActionReader } from './mapped-action.ts'
-import type { MappedRequest } from './mapped-request.ts'
+import { type MappedRequest, readStoredRequest } from './mapped-request.ts'
 import { createMapping } from './mapping.ts'
 import { findUnmet } from './match.ts'
 import { planMapped } from './pipeline.ts'
@@ -111,13 +109,8 @@ function readRequest(
   { body, headers = {}, query = {}, hook }: MappingPreviewRequest,
   { match }: MappingConfig,
 ): MappedRequest {
-  return {
-    ...parseStoredBody(body, contentTypeOf(headers)),
-    headers: visibleHeaders(headers, []),
-    query: visibleQuery(query),
-    path: normalizeHookName(hook ?? match?.path ?? 'preview'),
-    now: new Date().toISOString(),
-  }
+  const received = { hook: normalizeHookName(hook ?? match?.path ?? 'preview'), headers, query }
+  return readStoredRequest(received, { rawBody: body, contentType: contentTypeOf(headers), hiddenHeaders: [] })
 }
 
 function examine(text: string, rules: RuleContext): ExaminedMapping {

@@ -5,9 +5,11 @@ import { describe, expect, it } from 'vitest'
 import { gatewayToken, hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
 
-const transform = `export default ({ payload }) => {
+const transform = `export default (input) => {
+  const { payload } = input
   if (payload.loud) console.warn('loud', payload.loud)
   if (payload.same) return undefined
+  if (payload.input) return { message: Object.keys(input).toSorted().join(' ') }
   while (payload.endless);
   if (payload.broken) throw new Error('no ' + payload.broken)
   return payload.skip ? null : { message: 'From code: ' + payload.title }
@@ -132,6 +134,12 @@ describe('POST /api/hooks/preview', () => {
     expect(outside.problems[0].path).toBe('transform.module')
   })
 
+  it('gives a transform the fields that a hook gives it', async () => {
+    const mapping = { match: { path: 'a' }, transform: { module: 'titles.ts' } }
+    const { actions } = await preview(mapping, { body: '{"input":true}' })
+    expect(actions[0].message).toBe('headers mapping now path payload query')
+  })
+
   it('says what the transform returned and logged, and where it failed', async () => {
     const mapping = { match: { path: 'a' }, messageTemplate: 'From the mapping', transform: { module: 'titles.ts' } }
     const tried = async (payload: object) => (await preview(mapping, { body: JSON.stringify(payload) })).transform
@@ -144,7 +152,7 @@ describe('POST /api/hooks/preview', () => {
     expect(await tried({ same: true })).toEqual({ logs: [], ms: expect.any(Number) })
     const failed = await preview(mapping, { body: '{"loud":"very","broken":"bridge"}' })
     expect(failed).toMatchObject({
-      error: { message: 'The transform titles.ts threw an Error at titles.ts:5.' },
+      error: { message: 'The transform titles.ts threw an Error at titles.ts:7.' },
       transform: { logs: [{ level: 'warn', text: 'loud very' }] },
     })
     expect(failed.transform).not.toHaveProperty('ms')
