@@ -5,25 +5,17 @@ import { type CurlProposal, proposeMapping } from '../kit/curl/propose.ts'
 import { nameOfCurl, readCurl } from '../kit/curl/read-curl.ts'
 import { InputError, isInputError } from '../plugin/errors.ts'
 
-export interface CurlImport {
-  mapping: CurlProposal['mapping']
-  payload: unknown
-  headers: Readonly<Record<string, string>>
-  notes: readonly string[]
-}
-
-export type ImportCurl = (command: string) => Promise<CurlImport>
+export type ImportCurl = (command: string) => Promise<Omit<CurlProposal, 'message'>>
 
 export function createCurlImport(schemes: Schemes): ImportCurl {
   return async (command) => {
     try {
       const request = readCurl(command, refuseFile)
-      const options = {
+      const { message: _message, ...proposal } = await proposeMapping(request, {
         name: nameOfCurl(request),
-        findScheme: (headers: CurlImport['headers']) => findScheme(headers, schemes),
-      }
-      const { mapping, payload, headers, notes } = await proposeMapping(request, options)
-      return { mapping, payload, headers, notes }
+        findScheme: (headers) => findScheme(headers, schemes),
+      })
+      return proposal
     } catch (error) {
       if (isInputError(error)) throw new GatewayError('invalid_request', error.message, { cause: error })
       throw error

@@ -68,27 +68,21 @@ export function createMappingPreview(deps: MappingPreviewDeps): PreviewMapping {
 /** What the mapping makes of the request, and what its transform did. */
 async function tryMapping(config: MappingConfig, request: MappedRequest, deps: MappingPreviewDeps): Promise<object> {
   const { transform: file } = config
-  const watched = file && watchRuns(deps.sandbox.load(file.module, { ...file, isTrial: true }))
+  const handle = file && deps.sandbox.load(file.module, { ...file, isTrial: true })
+  let run: TransformRun | undefined
+  const transform = handle && {
+    ...handle,
+    run: async (call: Parameters<typeof handle.run>[0]) => (run = await handle.run(call)),
+  }
   try {
-    const planned = await plan({ config, request, transform: watched?.handle }, deps)
-    return { ...(await deps.describePlan(planned)), ...describeRun(watched?.runs[0]) }
+    const planned = await plan({ config, request, transform }, deps)
+    return { ...(await deps.describePlan(planned)), ...describeRun(run) }
   } catch (error) {
     const failed = error instanceof TransformError ? error : undefined
-    return { ...describeRefusal(error), ...describeRun(watched?.runs[0] ?? failed) }
+    return { ...describeRefusal(error), ...describeRun(run ?? failed) }
   } finally {
-    watched?.handle.close()
+    handle?.close()
   }
-}
-
-/** Keeps what a transform returned. */
-function watchRuns(handle: TransformHandle): { handle: TransformHandle; runs: readonly TransformRun[] } {
-  const runs: TransformRun[] = []
-  const run: TransformHandle['run'] = async (input) => {
-    const ended = await handle.run(input)
-    runs.push(ended)
-    return ended
-  }
-  return { handle: { ...handle, run }, runs }
 }
 
 /** A transform that failed has logged, too. Nothing is known of one that was not called. */

@@ -17,11 +17,11 @@ import type { TransformState } from '../sandbox/transform.ts'
 import { TransformError } from '../sandbox/transform-error.ts'
 import type { NewRun, SkippedBy } from '../store/store.ts'
 import type { JsonSchema } from '../typebox.ts'
-import { type Action, defined, type MappedFields, type ReadAction } from './mapped-action.ts'
+import { type Action, defined, lazily, type MappedFields, type ReadAction } from './mapped-action.ts'
 import { compileConditions, compileItemSkip, compileSkip, type Matches } from './conditions.ts'
 import { createFieldParser, type MappedRequest } from './mapped-request.ts'
 import { findUnmet } from './match.ts'
-import { createPayloadReader, type PresetPayload } from './preset-payload.ts'
+import { createPayloadReader } from './preset-payload.ts'
 import { type CheckRate, createRateLimit } from './rate-limit.ts'
 import type { SecretUse, UsedSecrets } from './auth/secret-use.ts'
 import { wellFormed } from '../well-formed.ts'
@@ -266,16 +266,15 @@ function createTransformCall(
 }
 
 function createPresetReader(preset: Preset, config: Record<string, unknown>) {
-  let readPayload: ReturnType<typeof createPayloadReader> | undefined
-  const read = (payload: unknown): PresetPayload => (readPayload ??= createPayloadReader(preset.payload))(payload)
+  const reader = lazily(() => createPayloadReader(preset.payload))
   return {
     toAction(request: MappedRequest): Result {
-      const { payload, problem } = read(request.payload)
+      const { payload, problem } = reader()(request.payload)
       if (problem !== undefined) throw new GatewayError('invalid_request', `${problem}.`)
       return withFixedKeys(callPreset(() => preset.toAction?.({ ...request, payload, config })))
     },
     deliveryId(request: MappedRequest): string | RepeatKey | undefined {
-      const { payload } = read(request.payload)
+      const { payload } = reader()(request.payload)
       const id = callPreset(() => preset.deliveryId?.({ ...request, payload, config }))
       return typeof id === 'string' ? notBlankOf(id) : id
     },

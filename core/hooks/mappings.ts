@@ -84,19 +84,13 @@ export function createMappings({
   )
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
-  const hookRoutes = new Map(
-    names.map((name) => [
-      name,
-      createHookRoute(
-        all.filter(({ path }) => path === name || path === undefined),
-        hooks,
-      ),
-    ]),
-  )
-  const fallback = createHookRoute(
-    all.filter(({ path }) => path === undefined),
-    hooks,
-  )
+  const createRoute = (name?: string): HookRoute =>
+    createHookRoute(
+      all.filter(({ path }) => path === name || path === undefined),
+      hooks,
+    )
+  const hookRoutes = new Map(names.map((name) => [name, createRoute(name)]))
+  const fallback = createRoute()
   const none = createHookRoute([], hooks)
   const inFlight = createInFlightCount()
 

@@ -3,7 +3,7 @@
 import { isRecord } from '../config/walk.ts'
 import { compileCheck, compileInterpreted, firstProblem, type JsonSchema } from '../typebox.ts'
 
-export interface PresetPayload {
+interface PresetPayload {
   /** Fits the schema if there is no `problem`. */
   payload: unknown
   /** Why the payload is refused, as the end of a sentence. */

@@ -5,7 +5,7 @@ import { type FullSignature, type Schemes, settingsOfScheme, signaturesOf } from
 import { InputError, isInputError } from '../../plugin/errors.ts'
 import type { OutgoingRequest, Scheme, TokenHeader } from '../../plugin/plugin.ts'
 import { firstLineOf } from '../../errors.ts'
-import { secretsOf } from './secret-rotation.ts'
+import { createSecretRotation } from './secret-rotation.ts'
 import { compileSignedContent, signedUrl } from './signed-content.ts'
 import { createSigningKey } from './signing-key.ts'
 
@@ -32,8 +32,8 @@ interface Signing {
 }
 
 function signAs(scheme: Scheme<never>, request: OutgoingRequest, { auth, now }: Signing): OutgoingRequest {
-  const secrets = secretsOf(auth)
-    .filter(({ notAfter }) => notAfter === undefined || now <= Date.parse(notAfter))
+  const secrets = createSecretRotation(auth, (secret) => secret)
+    .valid(now)
     .map(({ secret }) => secret)
   const [first = ''] = secrets
   if (first === '' && scheme.secret !== false)
