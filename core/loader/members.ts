@@ -1,5 +1,6 @@
 // Checks the members of a declaration: that they are there, what they are, and that the contract knows them.
 import { nearest } from '../config/nearest.ts'
+import { isRecord } from '../config/walk.ts'
 import { firstLineOf } from '../errors.ts'
 import { escapeInLine } from '../kit/escape-for-terminal.ts'
 import { compileCheck, findSchemaProblems } from '../typebox.ts'
@@ -75,7 +76,7 @@ function* needFaults(member: string, need: Need, { value, options }: Given): Ite
       yield fault(member, `\`${member}\` must be the schema of an object; declare it with Type.Object`)
     return
   }
-  const isMissing = need === 'text' && (value === undefined || value === '' || isBlank(value))
+  const isMissing = need === 'text' && (value === undefined || isBlank(value))
   const advice = member === 'description' ? '; describe its purpose in one sentence' : ''
   if (isMissing) yield fault(member, `\`${member}\` is missing${advice}`)
   else if (!fits[need](value)) yield fault(member, `\`${member}\` must be ${words[need]}`)
@@ -87,7 +88,7 @@ const fits: Readonly<Record<Simple, (value: unknown) => boolean>> = {
   text: (value) => typeof value === 'string' && !isBlank(value),
   flag: (value) => typeof value === 'boolean',
   function: (value) => typeof value === 'function',
-  object: (value) => isObject(value),
+  object: isRecord,
   list: Array.isArray,
   anything: () => true,
 }
@@ -107,8 +108,8 @@ function foreignLibrary(schema: unknown, depth = 0): string | undefined {
   const { vendor } = ((schema as Fields)['~standard'] ?? {}) as { vendor?: unknown }
   if (typeof vendor === 'string') return vendor
   // Older versions of Zod have no such mark.
-  if (isObject(schema) && isObject(schema['_def']) && typeof schema['parse'] === 'function') return 'zod'
-  if (!isObject(schema)) return undefined
+  if (isRecord(schema) && isRecord(schema['_def']) && typeof schema['parse'] === 'function') return 'zod'
+  if (!isRecord(schema)) return undefined
   for (const child of Object.values(schema)) {
     const vendorOfChild = foreignLibrary(child, depth + 1)
     if (vendorOfChild !== undefined) return vendorOfChild
@@ -123,7 +124,7 @@ function* schemaFaults(member: string, schema: unknown, { compile }: VerifyOptio
     yield fault(member, `\`${member}\` is a schema of ${library}, not a JSON Schema; build it with Type, or convert it`)
     return
   }
-  if (!isObject(schema)) {
+  if (!isRecord(schema)) {
     yield fault(member, `\`${member}\` must be a JSON Schema; an empty one is Type.Object({})`)
     return
   }
@@ -139,7 +140,5 @@ function* schemaFaults(member: string, schema: unknown, { compile }: VerifyOptio
   }
 }
 
-export const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === ''
 export const isText = (value: unknown): value is string => typeof value === 'string' && !isBlank(value)

@@ -1,6 +1,7 @@
 // Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence;
 // the others start.
 import { fillDefaults } from '../config/defaults.ts'
+import { isRecord } from '../config/walk.ts'
 import { withDeadline } from '../deadline.ts'
 import { firstLineOf } from '../errors.ts'
 import type { Channel, Command, Extension, Log, Preset, Provider, Scheme, Toolset } from '../plugin/plugin.ts'
@@ -17,7 +18,7 @@ import {
   MissingExportError,
 } from './import.ts'
 import { createImportGuard, type ImportGuard } from './import-guard.ts'
-import { type Fault, fault, isObject } from './members.ts'
+import { type Fault, fault } from './members.ts'
 import { createPackages, type FoundPackages, type NeedsPackages } from './packages.ts'
 import { findPluginPackage, findUnmetNeed, labelOfPackage, type PluginPackage } from './plugin-package.ts'
 import { presetFaults } from './verify-preset.ts'
@@ -371,7 +372,7 @@ function createRegistry({ isAlone = false } = {}) {
 /** Whether it is enough of a preset to check its mapping and its authentication. */
 function isPreset(extension: unknown): extension is Preset {
   const { kind, mapping, auth = {} } = fieldsOf(extension)
-  return kind === 'preset' && isObject(mapping) && isObject(auth)
+  return kind === 'preset' && isRecord(mapping) && isRecord(auth)
 }
 
 const describeTaken = (name: string, source: string): string =>

@@ -1,7 +1,8 @@
 // Checks what a scheme declares about signatures and tokens, and describes in one sentence what is wrong.
 import { signedTextProblem } from '../config/schemes.ts'
+import { isRecord } from '../config/walk.ts'
 import type { Signature, TokenHeader } from '../plugin/plugin.ts'
-import { type Fault, fault, type Fields, inside, isObject, isText, memberFaults, type Members } from './members.ts'
+import { type Fault, fault, type Fields, inside, isText, memberFaults, type Members } from './members.ts'
 
 /** What each entry may have. The checks below say what it must be. */
 const signatureMembers: Members<Signature> = {
@@ -49,7 +50,7 @@ function* listFaults(field: string, list: unknown, { find, members }: EntryCheck
     const place = `${field}[${index}]`
     const problem = find(entry)
     if (problem !== undefined) yield fault(place, `in \`${place}\`, ${problem}`)
-    if (members && isObject(entry))
+    if (members && isRecord(entry))
       yield* inside(place, memberFaults(entry, { members, of: 'an entry' }, { compile: false }))
   }
 }
@@ -61,7 +62,7 @@ const choices: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 function signatureFault(signature: unknown): string | undefined {
-  if (!isObject(signature)) return 'an entry must be an object with at least a `header`'
+  if (!isRecord(signature)) return 'an entry must be an object with at least a `header`'
   const choice = Object.entries(choices).find(
     ([key, values]) => signature[key] !== undefined && !values.includes(signature[key]),
   )
@@ -89,7 +90,7 @@ function signedFault({ signed = '{body}', timestamp, id }: Fields): string | und
   const fault = timestamp === undefined ? undefined : timestampFault(timestamp)
   if (fault !== undefined) return fault
   // Only a field of the body is covered by `{body}`.
-  if (typeof signed === 'string' && isObject(timestamp) && timestamp['field'] === undefined && !hasTime)
+  if (typeof signed === 'string' && isRecord(timestamp) && timestamp['field'] === undefined && !hasTime)
     return '`signed` must contain {timestamp}; otherwise anybody could change the time'
   return typeof signed === 'string' && isText(id) && !signed.toLowerCase().includes(`{headers.${id}}`)
     ? `\`signed\` must contain {headers.${id}}; otherwise anybody could change the id`
@@ -97,7 +98,7 @@ function signedFault({ signed = '{body}', timestamp, id }: Fields): string | und
 }
 
 function timestampFault(timestamp: unknown): string | undefined {
-  if (!isObject(timestamp)) return '`timestamp` must be an object'
+  if (!isRecord(timestamp)) return '`timestamp` must be an object'
   const { header, prefix, field, unit, toleranceSeconds } = timestamp
   const sources = [header, prefix, field].filter((one) => one !== undefined)
   if (sources.length !== 1 || !sources.every((one) => typeof one === 'string'))
@@ -113,7 +114,7 @@ function timestampFault(timestamp: unknown): string | undefined {
 }
 
 function tokenFault(token: unknown): string | undefined {
-  if (!isObject(token)) return 'an entry must be an object with a `header`'
+  if (!isRecord(token)) return 'an entry must be an object with a `header`'
   const { header, word } = token
   return headerFault('`header`', header) ?? (word === undefined || isText(word) ? undefined : '`word` must be a text')
 }

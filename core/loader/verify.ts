@@ -4,6 +4,7 @@ import { gatewayKeysOfChannel, gatewayKeysOfProvider } from '../config/schema/ex
 import { commonAuthKeys } from '../config/schema/hook-auth.ts'
 import { HooksSection } from '../config/schema/hooks.ts'
 import { Mapping } from '../config/schema/mappings.ts'
+import { isRecord } from '../config/walk.ts'
 import { escapeInLine } from '../kit/escape-for-terminal.ts'
 import type {
   ChannelLimits,
@@ -21,7 +22,6 @@ import {
   type Fault,
   fault,
   inside,
-  isObject,
   isText,
   memberFaults,
   type Fields,
@@ -199,7 +199,7 @@ const defines = 'defineChannel, defineToolset, defineProvider, definePreset, def
 
 /** Finds everything that is wrong with a declaration, as far as it can be seen without the others. */
 export function findFaults(extension: unknown): Fault[] {
-  if (!isObject(extension)) {
+  if (!isRecord(extension)) {
     const what = extension === undefined ? 'missing' : 'not an extension'
     return [fault('', `its default export is ${what}; export what ${defines} returns, or a list of them`)]
   }
@@ -220,7 +220,7 @@ function* faultsOf(kind: Kind, extension: Fields, options: VerifyOptions): Itera
   if (panel) yield fault('panel', panel)
   if (kind === 'channel') yield* channelFaults(extension, options)
   if (kind === 'toolset') yield* toolsetFaults(extension, options)
-  if (kind === 'preset' && isObject(extension['setup']))
+  if (kind === 'preset' && isRecord(extension['setup']))
     yield* inside('setup', memberFaults(extension['setup'], { members: setupMembers, of: 'a setup' }, options))
   if (kind === 'provider') yield* providerFaults(extension, options)
   if (kind === 'scheme') yield* schemeFaults(extension)
@@ -248,7 +248,7 @@ export const isSameCommand = (one: string, other: string): boolean =>
   one === other || one.startsWith(`${other} `) || other.startsWith(`${one} `)
 
 function* takenSettings(kind: Kind, schema: unknown): Iterable<Fault> {
-  const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {}
+  const properties = isRecord(schema) && isRecord(schema['properties']) ? schema['properties'] : {}
   for (const key of taken[kind].settings.filter((one) => Object.hasOwn(properties, one)))
     yield fault(`config.properties.${key}`, `\`config\` declares "${key}", which every ${kind} already has; rename it`)
 }
@@ -261,7 +261,7 @@ function* toolsetFaults({ tools, open }: Fields, options: VerifyOptions): Iterab
 }
 
 function* toolFaults(tool: unknown, options: VerifyOptions): Iterable<Fault> {
-  if (!isObject(tool) || typeof tool['name'] !== 'string') {
+  if (!isRecord(tool) || typeof tool['name'] !== 'string') {
     yield fault('name', 'a tool has no name; declare it with defineTool')
     return
   }
@@ -289,11 +289,11 @@ function* toolFaults(tool: unknown, options: VerifyOptions): Iterable<Fault> {
 }
 
 function* providerFaults({ service, localServers }: Fields, options: VerifyOptions): Iterable<Fault> {
-  if (isObject(service))
+  if (isRecord(service))
     yield* inside('service', memberFaults(service, { members: serviceMembers, of: 'a service' }, options))
   for (const [index, server] of (Array.isArray(localServers) ? localServers : []).entries()) {
     const of = { members: serverMembers, of: 'a server', also: ['name'] }
-    if (isObject(server)) yield* inside(`localServers[${index}]`, memberFaults(server, of, options))
+    if (isRecord(server)) yield* inside(`localServers[${index}]`, memberFaults(server, of, options))
     else yield fault('localServers', '`localServers` must be a list of objects with a name, a title and a baseUrl')
   }
 }
@@ -303,11 +303,11 @@ const isOptionName = (name: string): boolean => /^[a-z][A-Za-z0-9]{0,31}$/.test(
 function* commandFaults({ examples, needs = [], ...command }: Fields, options: VerifyOptions): Iterable<Fault> {
   for (const field of ['arguments', 'options']) {
     const values = command[field]
-    for (const [name, value] of isObject(values) ? Object.entries(values) : []) {
+    for (const [name, value] of isRecord(values) ? Object.entries(values) : []) {
       const place = `${field}.${name.slice(0, 80)}`
       if (!isOptionName(name))
         yield fault(place, `"${name.slice(0, 80)}" in \`${field}\` must be a name in camel case other than "help"`)
-      if (isObject(value)) yield* inside(place, memberFaults(value, { members: valueMembers, of: 'it' }, options))
+      if (isRecord(value)) yield* inside(place, memberFaults(value, { members: valueMembers, of: 'it' }, options))
       else yield fault(place, `\`${place}\` must be an object with a description`)
     }
   }
@@ -324,7 +324,7 @@ function* channelFaults({ limits, aliases }: Fields, options: VerifyOptions): It
     const problem = nameFault('channel', alias)
     if (problem !== undefined) yield fault(`aliases[${index}]`, `in \`aliases\`, ${problem}`)
   }
-  if (!isObject(limits)) return
+  if (!isRecord(limits)) return
   yield* inside('limits', memberFaults(limits, { members: limitMembers, of: 'limits' }, options))
   for (const key of ['maxText', 'maxFileBytes', 'maxChoices']) {
     const isAbsent = key !== 'maxText' && limits[key] === undefined
@@ -340,7 +340,7 @@ function* channelFaults({ limits, aliases }: Fields, options: VerifyOptions): It
 }
 
 function* formatFaults(format: unknown, options: VerifyOptions): Iterable<Fault> {
-  if (isObject(format)) {
+  if (isRecord(format)) {
     yield* inside('limits.format', memberFaults(format, { members: markMembers, of: 'the marks' }, options))
     for (const [name, mark] of Object.entries(format))
       if (Array.isArray(mark) && !(mark.length === 2 && mark.every((part) => typeof part === 'string')))
