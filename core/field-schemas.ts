@@ -1,4 +1,4 @@
-// The schemas of common fields: texts that must not be blank, lists of them, and counts.
+// The schemas of common fields: texts that must not be blank, lists of them, flags, durations and counts.
 import { notBlank, Type } from './typebox.ts'
 
 interface TextOptions {
@@ -16,6 +16,12 @@ export const OptionalText = (description: string) => Type.Optional(Text(descript
 
 export const Texts = (description: string, options: { default?: string[]; minItems?: number } = {}) =>
   Type.Array(Type.String({ pattern: notBlank }), { ...options, description })
+
+export const OptionalFlag = (description: string) => Type.Optional(Type.Boolean({ description }))
+
+/** A duration such as "90s", or 0. The rules check it. */
+export const Duration = (description: string, options: { default?: string } = {}) =>
+  Type.Unsafe<string | number>({ type: ['string', 'number'], ...options, description })
 
 /** A whole number from 0. */
 export const Count = (description: string, options: { default?: number } = {}) =>

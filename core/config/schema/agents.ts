@@ -1,6 +1,6 @@
 // The config section `agents`: the defaults for all agents, and each agent by its id.
 import { thinkingLevels } from '../../action.ts'
-import { Count, OptionalText, Text } from '../../field-schemas.ts'
+import { Count, Duration, OptionalText, Text } from '../../field-schemas.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { budgetKey } from './budget.ts'
 import { Approvals } from './approvals.ts'
@@ -66,10 +66,8 @@ const ActiveHours = Type.Object(
 
 const Heartbeat = Type.Object(
   {
-    every: Type.Unsafe<string | number>({
-      type: ['string', 'number'],
+    every: Duration('Interval between heartbeats, such as "90s", "30m" or "1h30m". With 0, only events start one.', {
       default: '30m',
-      description: 'Interval between heartbeats, such as "90s", "30m" or "1h30m". With 0, only events start one.',
     }),
     activeHours: Type.Optional(ActiveHours),
     target: Type.String({

@@ -1,5 +1,5 @@
 // The keys of `approvals`, and of `agents.<id>.approvals`: who is asked about a tool call, and for how long.
-import { OptionalText, Texts } from '../../field-schemas.ts'
+import { Duration, OptionalText, Texts } from '../../field-schemas.ts'
 import { type Static, Type } from '../../typebox.ts'
 
 export const Approvals = Type.Object(
@@ -19,11 +19,7 @@ export const Approvals = Type.Object(
       ),
     ),
     timeout: Type.Optional(
-      Type.Unsafe<string | number>({
-        type: ['string', 'number'],
-        description:
-          'How long a call waits for its answer, such as "30m", "1h" or "2d". Then it is denied. Default: "1h".',
-      }),
+      Duration('How long a call waits for its answer, such as "30m", "1h" or "2d". Then it is denied. Default: "1h".'),
     ),
   },
   {

@@ -1,6 +1,6 @@
 // The small config sections: `session`, `storage`, `log`, `telemetry`, `plugins`.
 import { fallbackChannel } from '../../action.ts'
-import { Count, Text, Texts } from '../../field-schemas.ts'
+import { Count, OptionalFlag, Text, Texts } from '../../field-schemas.ts'
 import { type Static, Type } from '../../typebox.ts'
 
 export const SessionSection = Type.Object(
@@ -57,11 +57,7 @@ export const LogSection = Type.Object(
       default: 'info',
       description: 'The lowest level that is logged.',
     }),
-    pretty: Type.Optional(
-      Type.Boolean({
-        description: 'Readable text instead of JSON. Default: if standard error is a terminal.',
-      }),
-    ),
+    pretty: OptionalFlag('Readable text instead of JSON. Default: if standard error is a terminal.'),
   },
   { additionalProperties: false, default: {}, description: 'The log on standard error.' },
 )

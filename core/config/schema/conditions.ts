@@ -1,4 +1,5 @@
 // Conditions on the headers, the payload and the elements of a webhook, in the keys `match` and `skip` of a mapping.
+import { OptionalFlag } from '../../field-schemas.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 
 export type Scalar = string | number | boolean | null
@@ -13,7 +14,7 @@ const Tests = Type.Object({
   in: Type.Optional(
     Type.Array(Type.Unsafe<Scalar>({ type: scalars }), { minItems: 1, description: 'The value is one of these.' }),
   ),
-  exists: Type.Optional(Type.Boolean({ description: 'Whether there is a value, which may be null.' })),
+  exists: OptionalFlag('Whether there is a value, which may be null.'),
   startsWith: Text('The value is a text that starts with this one.'),
   endsWith: Text('The value is a text that ends with this one.'),
   contains: Scalar('The value is a text that contains this one, or a list that has it as an element.'),

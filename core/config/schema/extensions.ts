@@ -1,6 +1,6 @@
 // The config sections whose keys depend on the loaded extensions: `channels`, `tools`, `providers`.
 import type { Channel, Preset, Provider, Scheme, Toolset } from '../../plugin/plugin.ts'
-import { OptionalText, Texts } from '../../field-schemas.ts'
+import { Duration, OptionalText, Texts } from '../../field-schemas.ts'
 import { type JsonSchema, type Static, Type } from '../../typebox.ts'
 import { type BudgetConfig, budgetKey } from './budget.ts'
 import { overridesOf } from './overrides.ts'
@@ -51,13 +51,10 @@ export interface ToolsConfig extends ToolPolicyConfig {
   [toolset: string]: unknown
 }
 
-const dmPolicies = ['allowlist', 'pairing', 'open'] as const
-const directSessions = ['main', 'sender'] as const
-
 const accountKeys = {
   allowFrom: Type.Optional(Texts('Who may write to the agent, by sender id; ["*"] for everybody. Default: nobody.')),
   dmPolicy: Type.Optional(
-    Type.Enum([...dmPolicies], {
+    Type.Enum(['allowlist', 'pairing', 'open'], {
       description:
         'What happens to direct messages of senders that are not in allowFrom. "allowlist": they are ignored. ' +
         '"pairing": the sender gets a code that the operator approves. "open": they are accepted. ' +
@@ -65,7 +62,7 @@ const accountKeys = {
     }),
   ),
   directSession: Type.Optional(
-    Type.Enum([...directSessions], {
+    Type.Enum(['main', 'sender'], {
       description:
         'The session of direct messages: the main session of the agent, or a session for each sender. ' +
         'Default: "main".',
@@ -149,13 +146,11 @@ const toolsetSection = (config: JsonSchema) => ({ default: {}, ...config, ...obj
 export const defaultFirstTokenTimeout = '60s'
 
 const providerKeys = {
-  firstTokenTimeout: Type.Unsafe<string | number>({
-    type: ['string', 'number'],
-    default: defaultFirstTokenTimeout,
-    description:
-      'How long a model may send nothing, before or within its answer, such as "90s" or "5m". After that its call ' +
+  firstTokenTimeout: Duration(
+    'How long a model may send nothing, before or within its answer, such as "90s" or "5m". After that its call ' +
       'has failed temporarily. With 0, only the time limit of the run ends the call.',
-  }),
+    { default: defaultFirstTokenTimeout },
+  ),
 }
 
 /** The keys of a provider's section that belong to the gateway. All others are settings of the provider. */

@@ -1,5 +1,5 @@
 // The config section `gateway`: the address, the credential and the stop behavior.
-import { Text, Texts } from '../../field-schemas.ts'
+import { OptionalFlag, Text, Texts } from '../../field-schemas.ts'
 import { type Static, Type } from '../../typebox.ts'
 import { ClientTools, HttpTools } from './tool-policy.ts'
 
@@ -60,12 +60,9 @@ const AuthClient = Type.Object(
         'channels in and may change the configuration.',
     }),
     agents: Type.Optional(Texts('The agents that it may reach. Default: all, and the whole gateway.', { minItems: 1 })),
-    content: Type.Optional(
-      Type.Boolean({
-        description:
-          'Whether it may read bodies, messages, replies, and the arguments and results of tools. Default: true, but ' +
-          'false for a viewer.',
-      }),
+    content: OptionalFlag(
+      'Whether it may read bodies, messages, replies, and the arguments and results of tools. Default: true, but ' +
+        'false for a viewer.',
     ),
     tools: Type.Optional(ClientTools),
     notAfter: Type.Optional(

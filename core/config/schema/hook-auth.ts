@@ -1,6 +1,6 @@
 // The key `auth` of a mapping or preset: how senders of a webhook authenticate. Each scheme adds its own keys.
 import type { Scheme } from '../../plugin/plugin.ts'
-import { OptionalText, Text } from '../../field-schemas.ts'
+import { OptionalFlag, OptionalText, Text } from '../../field-schemas.ts'
 import { type Static, type TSchema, Type } from '../../typebox.ts'
 
 const Secret = (description: string) => Text(description, { secret: true })
@@ -17,7 +17,7 @@ const Handshake = Type.Object(
   {
     query: OptionalText('A GET is answered with the value of this query parameter, as text.'),
     header: OptionalText('A POST with this header is answered with the same header, and starts nothing.'),
-    head: Type.Optional(Type.Boolean({ description: '`true`: HEAD is answered with 200.' })),
+    head: OptionalFlag('`true`: HEAD is answered with 200.'),
   },
   {
     additionalProperties: false,

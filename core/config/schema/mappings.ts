@@ -1,6 +1,6 @@
 // The entries of `hooks.mappings` and the sections of presets: how webhooks become actions.
 import { annotationsOf, isTemplateField, overrideFields, type TemplateField, templateKeys } from '../../action.ts'
-import { OptionalText, Text, Texts } from '../../field-schemas.ts'
+import { OptionalFlag, OptionalText, Text, Texts } from '../../field-schemas.ts'
 import { type Static, type TSchema, Type } from '../../typebox.ts'
 import { budgetKey } from './budget.ts'
 import { Conditions, Skip } from './conditions.ts'
@@ -70,12 +70,8 @@ const { action, ...presetFieldKeys } = fieldKeys
 const sharedKeys = {
   ...presetFieldKeys,
   skip: Type.Optional(Skip),
-  allowUnsafeExternalContent: Type.Optional(
-    Type.Boolean({ description: '`true` shows the text to the model without the external content wrapper.' }),
-  ),
-  keepBody: Type.Optional(
-    Type.Boolean({ description: 'Whether the bodies of its requests are stored. Default: `hooks.keepBody`.' }),
-  ),
+  allowUnsafeExternalContent: OptionalFlag('`true` shows the text to the model without the external content wrapper.'),
+  keepBody: OptionalFlag('Whether the bodies of its requests are stored. Default: `hooks.keepBody`.'),
   concurrency: Type.Optional(
     Type.Integer({
       minimum: 1,

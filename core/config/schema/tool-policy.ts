@@ -1,5 +1,5 @@
 // The keys of the tool policy, for `tools`, agents, groups of channels and `gateway`.
-import { OptionalText, Texts } from '../../field-schemas.ts'
+import { OptionalFlag, OptionalText, Texts } from '../../field-schemas.ts'
 import { type Static, type TSchema, Type } from '../../typebox.ts'
 
 /** An object whose keys the user chooses. */
@@ -173,13 +173,9 @@ export const ChannelGroups = Type.Optional(
   ById(
     Type.Object(
       {
-        allow: Type.Optional(
-          Type.Boolean({ description: 'Whether the agent reads this group. false closes it. Default: true.' }),
-        ),
-        requireMention: Type.Optional(
-          Type.Boolean({
-            description: 'Whether the agent reads only messages that mention it or reply to it. Default: true.',
-          }),
+        allow: OptionalFlag('Whether the agent reads this group. false closes it. Default: true.'),
+        requireMention: OptionalFlag(
+          'Whether the agent reads only messages that mention it or reply to it. Default: true.',
         ),
         agentId: OptionalText('The agent that answers in this group. Default: that of the account.'),
         tools: Type.Optional(Lists('The tools in this group.')),
@@ -194,10 +190,8 @@ export const ChannelGroups = Type.Optional(
   ),
 )
 
-const AnyLists = Lists('Two lists.')
-
 /** An absent list restricts nothing. */
-export type ToolLists = Static<typeof AnyLists>
+export type ToolLists = Static<ReturnType<typeof Lists>>
 export type ToolScope = Static<typeof Scope>
 /** A section with all keys of the policy. */
 export type ToolPolicyConfig = Static<typeof AgentTools>
