@@ -1,11 +1,10 @@
 // Checks one mapping that is written as JSON5, as it would be checked in `hooks.mappings`.
-import { dotted, type JsonSchema, listProblems } from '../typebox.ts'
+import { dotted } from '../typebox.ts'
 import type { ConfigProblem } from './config-error.ts'
-import { fillDefaults } from './defaults.ts'
 import { type Layout, readLayout } from './file/layout.ts'
 import { parseJson5Object } from './file/read.ts'
 import type { Finding } from './file/secrets.ts'
-import { withoutInvalid, withSuggestion } from './resolve.ts'
+import { checkSchema } from './resolve.ts'
 import { findMappingProblems } from './rules/mappings.ts'
 import type { RuleContext } from './rules/rule.ts'
 import { mappingSchema } from './schema/hooks.ts'
@@ -25,10 +24,8 @@ export interface ExaminedMapping {
 export function examineMapping(file: string, text: string, context: RuleContext): ExaminedMapping {
   const { auth: _auth, ...written } = parseJson5Object(file, text)
   const layout = readLayout(text)
-  const schema: JsonSchema = mappingSchema(context.extensions)
-  const filled = fillDefaults(schema, written)
-  const invalid = listProblems(schema, filled).map((problem) => withSuggestion(problem, schema))
-  const mapping = fillDefaults(schema, withoutInvalid(filled, invalid)) as MappingConfig
+  const { valid, problems: invalid } = checkSchema(mappingSchema(context.extensions), written)
+  const mapping = valid as MappingConfig
   const findings = findMappingProblems(mapping, context)
   const problems = [...invalid, ...findings.filter(({ warning }) => !warning)].map((one) => place(one, layout))
   const warnings = findings.filter(({ warning }) => warning).map((one) => place(one, layout))

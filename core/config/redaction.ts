@@ -1,13 +1,13 @@
 // Removes secrets, which are marked in the schema, from everything that is shown or logged.
 import type { JsonSchema } from '../typebox.ts'
 import { allCredentials, type AuthSettings } from './credentials.ts'
-import { replaceValues, rootPosition, type SchemaPosition } from './walk.ts'
+import { replaceValues, type SchemaPosition } from './walk.ts'
 
 const redacted = '[redacted]'
 
 /** Returns a copy with every secret replaced by `[redacted]`. */
 export const redactConfig = (config: unknown, schema: JsonSchema): unknown =>
-  replaceValues(config, (value, position) => (isSecretText(value, position) ? redacted : value), rootPosition(schema))
+  replaceValues(config, schema, (value, position) => (isSecretText(value, position) ? redacted : value))
 
 /** Shorter values, such as `1` or `debug`, are not redacted: they appear in too many other texts. */
 const minSecretLength = 6
@@ -71,11 +71,10 @@ const inJson = (value: string): string => JSON.stringify(value).slice(1, -1)
 
 function valuesOf(config: unknown, schema: JsonSchema): string[] {
   const values: string[] = []
-  const note = (value: unknown, position: SchemaPosition) => {
+  replaceValues(config, schema, (value, position) => {
     if (isSecretText(value, position)) values.push(value)
     return value
-  }
-  replaceValues(config, note, rootPosition(schema))
+  })
   return values
 }
 

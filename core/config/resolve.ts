@@ -14,7 +14,7 @@ import type { RuleFinding } from './rules/rule.ts'
 import { checkRules } from './rules/rules.ts'
 import { type Config, type ConfigurableExtensions, createConfigSchema } from './schema/schema.ts'
 import { type Finding, resolveSecretFiles } from './file/secrets.ts'
-import { isRecord, isSecretAt, knownKeys, replaceValues, rootPosition } from './walk.ts'
+import { isRecord, isSecretAt, knownKeys, replaceValues } from './walk.ts'
 
 export interface ResolvedConfig {
   config: Config
@@ -48,9 +48,8 @@ export function examineConfig(
   const place: ResolvedConfig['place'] = (findings) => placeInFile(findings, { document: written, asWritten })
   const schema = createConfigSchema(extensions, document.value)
   const files = resolveSecretFiles(document.value, schema, dir)
-  const filled = fillDefaults(schema, files.value)
-  const schemaProblems = listProblems(schema, filled).map((problem) => withSuggestion(problem, schema))
-  const config = fillDefaults(schema, withoutInvalid(filled, schemaProblems)) as Config
+  const { valid, problems: schemaProblems } = checkSchema(schema, files.value)
+  const config = valid as Config
   const findings = checkRules({ config, extensions, env, dir })
   const valueProblems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...schemaProblems]
   const ofValidKeys = [...findings, ...readableSecretWarnings(document, config, schema)].filter(
@@ -69,8 +68,19 @@ export function examineConfig(
   return { problems, resolved }
 }
 
+/** Fills in the defaults. `valid` is the value without what does not fit the schema; its lists keep a hole there. */
+export function checkSchema(schema: JsonSchema, value: unknown): { valid: unknown; problems: Finding[] } {
+  const filled = fillDefaults(schema, value)
+  const problems = listSchemaProblems(schema, filled)
+  return { valid: fillDefaults(schema, withoutInvalid(filled, problems)), problems }
+}
+
+/** What does not fit the schema, with suggestions. */
+export const listSchemaProblems = (schema: JsonSchema, value: unknown): Finding[] =>
+  listProblems(schema, value).map((problem) => withSuggestion(problem, schema))
+
 /** Adds the nearest known key to the problem of an unknown one, and to that of a secret that it may be in a file. */
-export function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
+function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): Finding {
   if (problem === 'must be a string' && isSecretAt(schema, keys)) return { keys, problem: `${problem} or { file }` }
   if (problem !== unknownKey) return { keys, problem }
   const names = knownKeys(schema, keys.slice(0, -1))
@@ -84,7 +94,7 @@ export function withSuggestion({ keys, problem }: Problem, schema: JsonSchema): 
 }
 
 /** Removes invalid values, so that the rules can check the rest in the same pass. Lists keep a hole in their place. */
-export function withoutInvalid(value: unknown, findings: readonly Finding[]): unknown {
+function withoutInvalid(value: unknown, findings: readonly Finding[]): unknown {
   const rest = structuredClone(value)
   for (const { keys } of findings) remove(rest, keys)
   return rest
@@ -181,12 +191,8 @@ function normalized(config: Config, { channels }: Pick<ConfigurableExtensions, '
 }
 
 /** Returns a copy with absolute paths for all strings that the schema marks with `path: true`. */
-function resolvePaths<Config>(config: Config, schema: JsonSchema, dir: string): Config {
-  const absolute = (value: unknown, isPath: boolean) =>
-    isPath && typeof value === 'string' ? resolve(dir, value) : value
-  return replaceValues(
-    config,
-    (value, position) => absolute(value, (position.schema as { path?: boolean } | undefined)?.path === true),
-    rootPosition(schema),
-  ) as Config
-}
+const resolvePaths = (config: Config, schema: JsonSchema, dir: string): Config =>
+  replaceValues(config, schema, (value, position) => {
+    const isPath = (position.schema as { path?: boolean } | undefined)?.path === true
+    return isPath && typeof value === 'string' ? resolve(dir, value) : value
+  }) as Config

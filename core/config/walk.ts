@@ -15,15 +15,16 @@ export interface SchemaPosition {
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+type Visit = (value: unknown, position: SchemaPosition) => unknown
+
 /** Returns a copy of `value` with the replacements of `visit`. Replaced values are not visited further. */
-export function replaceValues(
-  value: unknown,
-  visit: (value: unknown, position: SchemaPosition) => unknown,
-  position: SchemaPosition,
-): unknown {
+export const replaceValues = (value: unknown, schema: JsonSchema | undefined, visit: Visit): unknown =>
+  replaceInside(value, rootPosition(schema), visit)
+
+function replaceInside(value: unknown, position: SchemaPosition, visit: Visit): unknown {
   const replaced = visit(value, position)
   if (replaced !== value) return replaced
-  const inside = (child: unknown, key: string) => replaceValues(child, visit, positionInside(position, key))
+  const inside = (child: unknown, key: string) => replaceInside(child, positionInside(position, key), visit)
   if (Array.isArray(value)) return value.map((item, index) => inside(item, String(index)))
   return isRecord(value)
     ? Object.fromEntries(Object.entries(value).map(([key, child]) => [key, inside(child, key)]))
@@ -31,7 +32,7 @@ export function replaceValues(
 }
 
 /** The start of a walk. */
-export const rootPosition = (schema?: JsonSchema): SchemaPosition => ({ keys: [], schema, secret: false })
+const rootPosition = (schema: JsonSchema | undefined): SchemaPosition => ({ keys: [], schema, secret: false })
 
 function positionInside({ keys, schema, secret }: SchemaPosition, key: string): SchemaPosition {
   const child = childSchema(schema, key)

@@ -1,14 +1,14 @@
 // Checks the mapping and the authentication that a preset declares, as the configuration is checked.
-import { withSuggestion } from '../config/resolve.ts'
+import { listSchemaProblems } from '../config/resolve.ts'
 import { skipRules } from '../config/rules/conditions.ts'
 import { hookAuthRules } from '../config/rules/hook-auth.ts'
 import { sessionKeyWarnings, templateRules, textWarnings, thinkingRules } from '../config/rules/mappings.ts'
-import type { RuleFinding } from '../config/rules/rule.ts'
+import { at, type RuleFinding } from '../config/rules/rule.ts'
 import { type HookAuth, hookAuthSchema } from '../config/schema/hook-auth.ts'
 import { Mapping, type MappingConfig } from '../config/schema/mappings.ts'
 import type { Schemes } from '../config/schemes.ts'
 import type { Preset } from '../plugin/plugin.ts'
-import { dotted, type JsonSchema, listProblems } from '../typebox.ts'
+import { dotted, type JsonSchema } from '../typebox.ts'
 import { type Fault, fault } from './members.ts'
 
 /** @param schemes all schemes: those of other plugins, too */
@@ -30,14 +30,13 @@ function* mappingRules(preset: Preset<never, never>): Iterable<RuleFinding> {
   yield* templateRules(mapping)
   yield* thinkingRules(mapping)
   yield* sessionKeyWarnings(mapping)
-  for (const { keys, ...rest } of mapping.skip ? skipRules(mapping.skip, mapping.forEach) : [])
-    yield { keys: ['skip', ...keys], ...rest }
+  if (mapping.skip) yield* at(['skip'], skipRules(mapping.skip, mapping.forEach))
   if (!preset.toAction) yield* textWarnings(mapping)
 }
 
 /** What does not fit the schema, or else what the rules find. */
 function* checkWith(schema: JsonSchema, value: unknown, rules: () => Iterable<RuleFinding>): Iterable<RuleFinding> {
-  const problems = listProblems(schema, value).map((problem) => withSuggestion(problem, schema))
+  const problems = listSchemaProblems(schema, value)
   if (problems.length > 0) yield* problems
   else yield* rules()
 }

@@ -46,6 +46,15 @@ export function isInside(root: string, path: string): boolean {
   return inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)
 }
 
+/** The path with all links resolved; as it is given if it does not exist. */
+export function resolveLinks(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
 function real(path: string, message: string): string {
   try {
     return realpathSync(path)

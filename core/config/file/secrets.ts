@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { JsonSchema } from '../../typebox.ts'
 import type { ProblemCode } from '../config-error.ts'
-import { isRecord, replaceValues, rootPosition } from '../walk.ts'
+import { isRecord, replaceValues } from '../walk.ts'
 
 /** A problem of one key of the configuration. */
 export interface Finding {
@@ -25,16 +25,12 @@ const references = /\$\$\{|\$\{(?:([A-Za-z_]\w*)(?::-([^}]*))?\})?/g
  */
 export function resolveEnvironment(document: unknown, env: NodeJS.ProcessEnv): Resolved {
   const problems: Finding[] = []
-  const value = replaceValues(
-    document,
-    (text, { keys }) => {
-      if (typeof text !== 'string' || !text.includes('${')) return text
-      const { result, problem, code } = expand(text, env)
-      if (problem) problems.push({ keys, problem, ...(code && { code }) })
-      return problem ? text : result
-    },
-    rootPosition(),
-  )
+  const value = replaceValues(document, undefined, (text, { keys }) => {
+    if (typeof text !== 'string' || !text.includes('${')) return text
+    const { result, problem, code } = expand(text, env)
+    if (problem) problems.push({ keys, problem, ...(code && { code }) })
+    return problem ? text : result
+  })
   return { value, problems }
 }
 
@@ -59,25 +55,21 @@ function expand(text: string, env: NodeJS.ProcessEnv) {
 /** Replaces `{ file: "path" }` with the content of the file, for secrets only. The path is relative to `dir`. */
 export function resolveSecretFiles(document: unknown, schema: JsonSchema, dir: string): Resolved {
   const problems: Finding[] = []
-  const value = replaceValues(
-    document,
-    (candidate, { keys, secret }) => {
-      if (!secret || !isSecretFile(candidate)) return candidate
-      try {
-        return readFileSync(resolve(dir, candidate.file), 'utf8').replace(/\r?\n$/, '')
-      } catch (error) {
-        problems.push({
-          keys,
-          code: 'secret_file_missing',
-          problem:
-            `refers to a file that cannot be read ` +
-            `(${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,
-        })
-        return candidate
-      }
-    },
-    rootPosition(schema),
-  )
+  const value = replaceValues(document, schema, (candidate, { keys, secret }) => {
+    if (!secret || !isSecretFile(candidate)) return candidate
+    try {
+      return readFileSync(resolve(dir, candidate.file), 'utf8').replace(/\r?\n$/, '')
+    } catch (error) {
+      problems.push({
+        keys,
+        code: 'secret_file_missing',
+        problem:
+          `refers to a file that cannot be read ` +
+          `(${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${resolve(dir, candidate.file)}`,
+      })
+      return candidate
+    }
+  })
   return { value, problems }
 }
 
@@ -87,11 +79,10 @@ export function listSecretFiles(
   schema: JsonSchema,
 ): string[] {
   const files: string[] = []
-  const note = (value: unknown, { secret }: { secret: boolean }) => {
+  replaceValues(document, schema, (value, { secret }) => {
     if (secret && isSecretFile(value)) files.push(resolve(dir, value.file))
     return value
-  }
-  replaceValues(document, note, rootPosition(schema))
+  })
   return files
 }
 

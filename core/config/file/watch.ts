@@ -1,7 +1,7 @@
 // Watches files: their content, the links in their paths, and the folders, which may be created or replaced.
-import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs'
+import { type FSWatcher, statSync, watch } from 'node:fs'
 import { dirname, relative, resolve, sep } from 'node:path'
-import { isInside } from './paths.ts'
+import { isInside, resolveLinks } from './paths.ts'
 
 /** Editors write a file in several steps. Files that did not change for this long count as complete. */
 const settleMs = 100
@@ -125,15 +125,7 @@ export function fingerprint(path: string): string {
 function foldersOf(file: string, top = dirname(file)): string[] {
   const names = isInside(top, file) ? relative(top, dirname(file)).split(sep).filter(Boolean) : []
   const folders = names.map((_name, index) => resolve(top, ...names.slice(0, index + 1)))
-  return [top, ...folders, dirname(realPath(file))]
-}
-
-function realPath(file: string): string {
-  try {
-    return realpathSync(file)
-  } catch {
-    return file
-  }
+  return [top, ...folders, dirname(resolveLinks(file))]
 }
 
 function readFolderId(folder: string): string | undefined {

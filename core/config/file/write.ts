@@ -8,12 +8,12 @@ import {
   linkSync,
   mkdirSync,
   openSync,
-  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { resolveLinks } from './paths.ts'
 
 /**
  * Writes `text` to `file` with mode 600. A missing folder is created with mode 700.
@@ -21,6 +21,7 @@ import { dirname } from 'node:path'
  */
 export function writePrivateFile(file: string, text: string, { overwrite = false } = {}): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  // The target of a symbolic link is replaced, and the link remains.
   const target = overwrite ? resolveLinks(file) : file
   const draft = `${target}.${randomUUID()}.tmp`
   try {
@@ -66,14 +67,5 @@ function syncFolder(folder: string): void {
     }
   } catch {
     // Not all file systems can sync folders.
-  }
-}
-
-/** Follows a symbolic link, so that its target is replaced and the link remains. */
-function resolveLinks(file: string): string {
-  try {
-    return realpathSync(file)
-  } catch {
-    return file
   }
 }
