@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { mergeIntoFile } from '../config/file/merge.ts'
 import type { ConfigDocument } from '../config/file/read.ts'
 import { writePrivateFile } from '../config/file/write.ts'
+import { hookUrlOf } from '../config/hooks-path.ts'
 import { resolvePresetSettings } from '../config/preset-settings.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { presetSection } from '../config/schema/hooks.ts'
@@ -29,12 +30,13 @@ export async function setUpPreset(document: ConfigDocument, { name, answers, rep
   if (problem) throw new CommandError(`--${problem.path} ${problem.problem}`)
   const { missing } = extensions.findPackages(preset, {})
   if (missing !== undefined) throw new CommandError(`The preset "${name}" ${missing}`)
-  const { gateway, hooks } = resolveConfig(document, extensions).config
+  const { config } = resolveConfig(document, extensions)
+  const { hooks } = config
   const privatePath = (file: string): string => join(document.dir, file)
   const section = await preset.setup
     .run(answers as never, {
       settings: resolvePresetSettings(preset, presetSection(hooks, name)),
-      hookUrl: gateway.publicUrl && `${gateway.publicUrl}${hooks.path}/${name}`,
+      hookUrl: hookUrlOf(config, name),
       done: (text) => report('done', text),
       todo: (text) => report('todo', text),
       privatePath,

@@ -1,4 +1,5 @@
 // Normalizes `hooks.path` and the names of hooks, and lists the paths that hooks must not use.
+import type { Config } from './schema/schema.ts'
 
 /** Paths of other routes. Everything below them is reserved too. */
 export const reservedPaths = [
@@ -20,6 +21,10 @@ export const normalizeHooksPath = (path: string): string => `/${trimSlashes(path
 
 /** Removes surrounding slashes: `/github/push/` and `github/push` are the same name. */
 export const normalizeHookName = (name: string): string => trimSlashes(name.trim())
+
+/** The URL at which senders reach a hook; undefined unless `gateway.publicUrl` is set. */
+export const hookUrlOf = ({ gateway, hooks }: Pick<Config, 'gateway' | 'hooks'>, name: string): string | undefined =>
+  gateway.publicUrl && `${trimSlashes(gateway.publicUrl)}${normalizeHooksPath(hooks.path)}/${normalizeHookName(name)}`
 
 /** Not a regular expression, which would take quadratic time for many slashes inside the text. */
 export function trimSlashes(text: string): string {

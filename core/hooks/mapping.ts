@@ -87,14 +87,14 @@ interface MappingDeps {
   readAction: ReadAction
   secretUse: SecretUse
   schemes: Schemes
-  /** The public URL of the hooks, where the configuration has one. */
-  baseUrl?: string | undefined
+  /** The public URL of the hook, where the configuration has one. */
+  hookUrl?: string | undefined
   log: Log
 }
 
 export function createMapping(
   seed: MappingSeed,
-  { keepBody, readAction, secretUse, schemes, baseUrl, log }: MappingDeps,
+  { keepBody, readAction, secretUse, schemes, hookUrl, log }: MappingDeps,
 ): Mapping {
   const { id, path, config, settings = {} } = seed
   const scopesOf = compileForEach(config.forEach)
@@ -102,7 +102,6 @@ export function createMapping(
   const settingsOf = compileFields(settings)
   const idTemplate = config.idempotencyKey === undefined ? undefined : compileTemplate(config.idempotencyKey)
   const preset = seed.preset && createPresetReader(seed.preset, seed.presetConfig ?? {})
-  const hookUrl = baseUrl && `${baseUrl}/${path}`
   const transform = seed.transform && createTransformCall(seed.transform, { config, id, log })
   const matches = compileConditions(config.match ?? {})
   const read = createFieldParser(config.jsonFields)

@@ -1,5 +1,5 @@
 // Finds the mapping of a request: the mappings in their order, then the presets, in constant time.
-import { isHookName, normalizeHookName } from '../config/hooks-path.ts'
+import { hookUrlOf, isHookName, normalizeHookName } from '../config/hooks-path.ts'
 import { resolvePresetSettings } from '../config/preset-settings.ts'
 import type { Config, MappingConfig } from '../config/schema/schema.ts'
 import type { Schemes } from '../config/schemes.ts'
@@ -52,9 +52,7 @@ export interface Mappings {
 }
 
 interface MappingsDeps {
-  hooks: Config['hooks']
-  /** The URL at which senders reach the gateway, where the configuration has it. */
-  publicUrl?: string | undefined
+  config: Pick<Config, 'gateway' | 'hooks'>
   presets: ReadonlyMap<string, Preset>
   schemes: Schemes
   agentBody: ReturnType<typeof createAgentBody>
@@ -64,8 +62,7 @@ interface MappingsDeps {
 }
 
 export function createMappings({
-  hooks,
-  publicUrl,
+  config,
   presets,
   schemes,
   agentBody,
@@ -73,15 +70,16 @@ export function createMappings({
   secretUse,
   log,
 }: MappingsDeps): Mappings {
+  const { hooks } = config
   const readAction = createActionReader(agentBody)
   const seeds = [
-    ...hooks.mappings.map((config, index) => seedOf(config, { index, sandbox })),
+    ...hooks.mappings.map((mapping, index) => seedOf(mapping, { index, sandbox })),
     ...hooks.presets.map((name) => presetSeed(name, { hooks, presets })),
   ]
-  const baseUrl = publicUrl && publicUrl + hooks.path
-  const all = seeds.map((seed) =>
-    createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, schemes, baseUrl, log }),
-  )
+  const all = seeds.map((seed) => {
+    const hookUrl = seed.path && hookUrlOf(config, seed.path)
+    return createMapping(seed, { keepBody: hooks.keepBody, readAction, secretUse, schemes, hookUrl, log })
+  })
   const byId = new Map(all.toReversed().map((mapping) => [mapping.id, mapping]))
   const names = [...new Set(all.flatMap(({ path = '' }) => (isHook(path) ? path : [])))]
   const createRoute = (name?: string): HookRoute =>
@@ -165,7 +163,10 @@ function seedOf(config: MappingConfig, { index, sandbox }: { index: number; sand
   return { id, path: match?.path === undefined ? undefined : normalizeHookName(match.path), config, transform: handle }
 }
 
-function presetSeed(name: string, { hooks, presets }: Pick<MappingsDeps, 'hooks' | 'presets'>): MappingSeed {
+function presetSeed(
+  name: string,
+  { hooks, presets }: Pick<MappingsDeps, 'presets'> & Pick<Config, 'hooks'>,
+): MappingSeed {
   const preset = presets.get(name)
   const { auth, ...settings } = presetSection(hooks, name)
   const presetConfig = preset && resolvePresetSettings(preset, settings)

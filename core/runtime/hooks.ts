@@ -39,7 +39,7 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const dispatch = createDispatch({ config, agents, models, recipients, runs, requestLog, createId })
   const { publicUrl } = config.gateway
   const { sandbox } = transforms
-  const mappings = createMappings({ hooks, publicUrl, presets, schemes, agentBody, sandbox, secretUse, log })
+  const mappings = createMappings({ config, presets, schemes, agentBody, sandbox, secretUse, log })
   context.opened.defer(mappings.close)
   const throttle = services.http.throttles.hooks
   const pipeline = createPipeline({ mappings, dispatch, createId, record: requestLog.record })

@@ -2,7 +2,7 @@
 import { describeError } from '../../errors.ts'
 import type { Scheme } from '../../plugin/plugin.ts'
 import { listProblems } from '../../typebox.ts'
-import { normalizeHookName, normalizeHooksPath, trimSlashes } from '../hooks-path.ts'
+import { hookUrlOf } from '../hooks-path.ts'
 import { suggest } from '../nearest.ts'
 import { commonAuthKeys, type HookAuth } from '../schema/hook-auth.ts'
 import {
@@ -26,13 +26,10 @@ interface AuthContext {
 }
 
 /** @param path the name of the hook */
-export function authContextOf(path: string, { config, extensions }: RuleContext): AuthContext {
-  const { hooks, gateway } = config
-  const { publicUrl } = gateway
-  const base = publicUrl && trimSlashes(publicUrl) + normalizeHooksPath(hooks.path)
-  const hookUrl = base && `${base}/${normalizeHookName(path)}`
-  return { schemes: extensions.schemes, hookUrl }
-}
+export const authContextOf = (path: string, { config, extensions }: RuleContext): AuthContext => ({
+  schemes: extensions.schemes,
+  hookUrl: hookUrlOf(config, path),
+})
 
 /** The problems of an `auth`; keys are relative to it. */
 export function* hookAuthRules(auth: HookAuth, context: AuthContext): Iterable<RuleFinding> {
