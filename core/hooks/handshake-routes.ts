@@ -10,7 +10,9 @@ import { handshakeOf } from './incoming-request.ts'
 import type { HookRoute } from './mappings.ts'
 import type { RouteContext } from './route-context.ts'
 
-interface Hook {
+/** What a request asks for. */
+export interface Hook {
+  /** The canonical name, under which requests are found, limited, logged and stored. */
   name: string
   hookRoute: HookRoute
 }

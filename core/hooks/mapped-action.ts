@@ -3,7 +3,7 @@ import { actionFields, type ActionOverrides } from '../action.ts'
 import { GatewayError } from '../errors.ts'
 import { shortenSessionKey } from '../sessions/keys.ts'
 import { type Check, compileCheck, firstProblem, Type } from '../typebox.ts'
-import { type createAgentBody, trimNames, WakeBody } from './schemas.ts'
+import { type createAgentBody, type MappedReply, trimNames, WakeBody } from './schemas.ts'
 import type { AgentWork, Plan, Planner, Source, WakeWork } from './dispatch.ts'
 
 /** The fields of one action, as far as they are known. */
@@ -68,15 +68,7 @@ export function lazily<Made>(make: () => Made): () => Made {
   return () => (made ??= make())
 }
 
-/** The reply to a request with several actions. A single action gets the reply of its own endpoint. */
-export interface SeveralReply {
-  ok: true
-  runIds?: string[]
-  eventIds?: string[]
-  warnings?: string[]
-}
-
-/** Plans all actions of one request as one piece of work. */
+/** Plans all actions of one request as one piece of work. A single action gets the reply of its own endpoint. */
 export function planActions(planner: Planner, actions: readonly Action[], source: Source): Plan<object> {
   const plans = actions.map((action) =>
     action.action === 'wake' ? planner.planWake(action.body, source) : planner.planAgent(action.body, source),
@@ -92,7 +84,7 @@ export function planActions(planner: Planner, actions: readonly Action[], source
   if (plans.length === 1 && first) return { ...first, reply: { ...first.reply, ...noted } }
   const events = plans.flatMap(({ work }) => work.events ?? [])
   const runs = plans.flatMap(({ work }) => work.runs ?? [])
-  const reply: SeveralReply = {
+  const reply: MappedReply = {
     ok: true,
     ...(runs.length > 0 && { runIds: runs.map(({ id }) => id) }),
     ...(events.length > 0 && { eventIds: events.map(({ id }) => id) }),

@@ -11,6 +11,7 @@ import type { ServiceReply, Verifier } from './auth/verifier.ts'
 import {
   answerHeaderEcho,
   badSignature,
+  type Hook,
   plainTextContent,
   registerHandshakes,
   sendServiceReply,
@@ -35,13 +36,6 @@ interface MappedRoutesDeps {
   /** Tells the job of a preset that a webhook has come. */
   notifyJob(preset: string): void
   log: Log
-}
-
-/** What a request asks for. */
-interface Hook {
-  /** The canonical name, under which requests are found, limited, logged and stored. */
-  name: string
-  hookRoute: HookRoute
 }
 
 export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): void {
