@@ -7,7 +7,7 @@ import type { Channel } from '../../plugin/plugin.ts'
 import { suggest } from '../nearest.ts'
 import type { AccountConfig, ChannelConfig } from '../schema/schema.ts'
 import { recipientRules } from './recipients.ts'
-import type { RuleContext, RuleFinding } from './rule.ts'
+import { at, type RuleContext, type RuleFinding } from './rule.ts'
 
 export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
   const { config, extensions } = context
@@ -28,10 +28,7 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
     }
     for (const { id, settings } of resolveAccounts(section, channel.config)) {
       const keysOfEntry = ['channels', name, ...(section.accounts ? ['accounts', id] : [])]
-      yield* listProblems(channel.config, settings).map(({ keys, problem }) => ({
-        keys: [...keysOfEntry, ...keys],
-        problem,
-      }))
+      yield* at(keysOfEntry, listProblems(channel.config, settings))
     }
   }
   yield* Object.keys(config.providers)

@@ -30,8 +30,7 @@ function* nameRules(name: string, keys: readonly string[], context: RuleContext)
     return
   }
   const section = presetSection(config.hooks, name)
-  for (const missing of listProblems(preset.config ?? {}, resolvePresetSettings(preset, section)))
-    yield { keys: ['hooks', name, ...missing.keys], problem: missing.problem }
+  yield* at(['hooks', name], listProblems(preset.config ?? {}, resolvePresetSettings(preset, section)))
   // A service that signs with its own keys needs no secret, and another program may send its webhooks.
   const hasSecret = preset.auth && extensions.schemes.get(preset.auth.scheme)?.secret !== false
   if (hasSecret && !section.auth) {

@@ -1,8 +1,9 @@
 // The config section `hooks`: the webhook endpoints, their token, limits, mappings and presets.
-import type { Preset, Scheme } from '../../plugin/plugin.ts'
+import type { Preset } from '../../plugin/plugin.ts'
 import { OptionalText, Text, Texts } from '../../field-schemas.ts'
 import { type Static, Type } from '../../typebox.ts'
 import { AlertRecipient, budgetKey } from './budget.ts'
+import type { ConfigurableExtensions } from './extensions.ts'
 import { attemptLimit } from './gateway.ts'
 import { hookAuthSchema } from './hook-auth.ts'
 import { overridesOf } from './overrides.ts'
@@ -76,13 +77,8 @@ export const HooksSection = Type.Object(
 
 export type HooksConfig = Static<typeof HooksSection>
 
-interface HookExtensions {
-  presets: ReadonlyMap<string, Preset<never>>
-  schemes: ReadonlyMap<string, Scheme<never>>
-}
-
 /** The section `hooks`, with a section for each preset, and with the keys of all schemes in each `auth`. */
-export function hooksSection({ presets, schemes }: HookExtensions) {
+export function hooksSection({ presets, schemes }: Pick<ConfigurableExtensions, 'presets' | 'schemes'>) {
   const { properties, ...rest } = HooksSection
   const auth = hookAuthSchema(schemes)
   const mappings = { ...properties.mappings, items: mappingSchema({ schemes }) }
@@ -91,7 +87,7 @@ export function hooksSection({ presets, schemes }: HookExtensions) {
 }
 
 /** One entry of `hooks.mappings`, with the keys of all schemes in its `auth`. */
-export const mappingSchema = ({ schemes }: Pick<HookExtensions, 'schemes'>) => ({
+export const mappingSchema = ({ schemes }: Pick<ConfigurableExtensions, 'schemes'>) => ({
   ...Mapping,
   properties: { ...Mapping.properties, auth: hookAuthSchema(schemes) },
 })
