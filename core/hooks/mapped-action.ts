@@ -81,7 +81,7 @@ export function planActions(planner: Planner, actions: readonly Action[], source
   ]
   const noted = warnings.length > 0 && { warnings }
   const [first] = plans
-  if (plans.length === 1 && first) return { ...first, reply: { ...first.reply, ...noted } }
+  if (plans.length === 1 && first) return noted ? { ...first, reply: { ...first.reply, ...noted } } : first
   const events = plans.flatMap(({ work }) => work.events ?? [])
   const runs = plans.flatMap(({ work }) => work.runs ?? [])
   const reply: MappedReply = {
