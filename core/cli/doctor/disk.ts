@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Finding } from './finding.ts'
 import { withConfig } from './subject.ts'
 
-export interface FileSystem {
+interface FileSystem {
   /** The number of the type, as in `statfs`. */
   type: number
   freeBytes: number

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { CommandError } from '../../plugin/errors.ts'
 
-export interface NpmPackage {
+interface NpmPackage {
   name: string
   version: string
 }

@@ -4,6 +4,7 @@ import { commandLine } from '../../config/file/locate.ts'
 import { quoteWord } from '../../kit/command-input.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { urlOf } from '../locate-gateway.ts'
+import { printJson } from '../terminal.ts'
 import { type Attempts, describeChannel, describeModel } from './attempts.ts'
 import type { SetupContext } from './context.ts'
 import type { Draft } from './draft.ts'
@@ -31,7 +32,7 @@ export function printReport(
   { json = false }: { json?: boolean | undefined },
 ): void {
   const report = { outcome, context, next: listNextSteps(outcome.draft.config, context) }
-  if (json) process.stdout.write(`${JSON.stringify(toJson(report))}\n`)
+  if (json) printJson(toJson(report))
   else printLines(report)
 }
 

@@ -5,7 +5,7 @@ import { type ConfigDocument, readConfigFile, readConfigText } from '../../confi
 import { resolveConfig } from '../../config/resolve.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
 
-export interface TransformConfig extends Pick<ReturnType<typeof resolveConfig>, 'config' | 'dir'> {
+interface TransformConfig extends Pick<ReturnType<typeof resolveConfig>, 'config' | 'dir'> {
   extensions: Extensions
 }
 

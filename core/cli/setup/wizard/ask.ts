@@ -4,7 +4,7 @@ import { answerOf, choose } from '../../prompts.ts'
 import { firstProblem, type JsonSchema, listProblems } from '../../../typebox.ts'
 import { reference, secretText, type Setting } from '../variables.ts'
 
-export interface TextQuestion {
+interface TextQuestion {
   message: string
   /** What the answer must fit. */
   schema: JsonSchema
@@ -59,7 +59,7 @@ export async function askSetting(
   return isSecret ? await askSecret(question, env) : await askText(question)
 }
 
-export interface SettingOwner {
+interface SettingOwner {
   /** What the question begins with. */
   name: string
   variable: string
