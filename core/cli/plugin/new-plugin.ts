@@ -136,19 +136,13 @@ function fillIn(text: string, { name, packageName }: PluginNames): string {
 }
 
 /** The npm packages that the code of a template imports. */
-const imported: Readonly<Record<PluginKind, readonly string[]>> = {
-  channel: [],
-  toolset: [],
-  preset: [],
-  provider: ['@ai-sdk/openai-compatible'],
-  command: [],
-}
+const imported: Partial<Record<PluginKind, readonly string[]>> = { provider: ['@ai-sdk/openai-compatible'] }
 
 function describePackage({ kind, packageName }: { kind: PluginKind; packageName: string }): string {
   const own = readManifest()
   const versionsOf = (names: readonly string[], versions: Readonly<Record<string, string>>) =>
     Object.fromEntries(names.map((name) => [name, `^${versions[name]}`]))
-  const dependencies = versionsOf(imported[kind], own.optionalDependencies)
+  const dependencies = versionsOf(imported[kind] ?? [], own.optionalDependencies)
   const description = {
     name: packageName,
     version: '0.1.0',
