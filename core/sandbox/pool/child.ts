@@ -75,14 +75,14 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   const pending: PendingRequest[] = []
   let lastId = 0
   let endReason: EndReason | undefined
-  /** The request that exceeded a limit. Until the process is gone, it may begin the next one, which is not to blame. */
-  let exceededBy: number | undefined
+  /** Set when a limit is exceeded. Until the process is gone, it may begin the next request, which is not to blame. */
+  let exceeded: { blamedId: number | undefined } | undefined
   const watch = watchLimits({
     childProcess,
     rssMb: limits.rssMb,
     findActive,
-    onExceeded(limit, id) {
-      exceededBy = id
+    onExceeded(limit, blamedId) {
+      exceeded = { blamedId }
       kill(limit)
     },
   })
@@ -136,7 +136,7 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   }
 
   function findActive() {
-    const activeId = exceededBy ?? activeRequest.read()
+    const activeId = activeRequest.read()
     return pending.find(({ id }) => id === activeId) ?? pending[0]
   }
 
@@ -156,11 +156,11 @@ export function startChild({ runner, limits, onEnd }: ChildOptions): Child {
   function onExit(exitReason: EndReason): void {
     watch.stop()
     const reason = end(exitReason)
-    const activeId = exceededBy ?? activeRequest.read()
+    const blamedId = exceeded ? exceeded.blamedId : activeRequest.read()
     activeRequest.close()
     socket.destroy()
     for (const { id, reject } of pending.splice(0))
-      reject(new ChildEnded(reason, id === activeId && reason !== 'closed'))
+      reject(new ChildEnded(reason, id === blamedId && reason !== 'closed'))
     ended.resolve()
   }
 

@@ -20,7 +20,8 @@ interface WatchedChild {
   rssMb: number
   /** Undefined if the child has nothing to do. */
   findActive(): ActiveRequest | undefined
-  onExceeded(limit: 'timeout' | 'memory', id: ActiveRequest['id']): void
+  /** Called once. `blamedId` is undefined if it is not known which request exceeded the limit. */
+  onExceeded(limit: 'timeout' | 'memory', blamedId: ActiveRequest['id'] | undefined): void
 }
 
 export interface LimitWatch {
@@ -41,9 +42,16 @@ export function watchLimits({ childProcess, rssMb, findActive, onExceeded }: Wat
     const active = findActive()
     if (active === undefined) return stop()
     const now = performance.now()
-    if (seen?.id !== active.id) seen = { id: active.id, at: now }
-    if (now - seen.at > active.timeoutMs) onExceeded('timeout', active.id)
-    else if (residentMb(childProcess) > rssMb) onExceeded('memory', active.id)
+    const before = seen
+    seen = before?.id === active.id ? before : { id: active.id, at: now }
+    if (now - seen.at > active.timeoutMs) exceed('timeout', active.id)
+    // The memory that is in use when a request is first seen may have been left by those before it.
+    else if (residentMb(childProcess) > rssMb) exceed('memory', seen === before ? active.id : undefined)
+  }
+
+  function exceed(...exceeded: Parameters<WatchedChild['onExceeded']>): void {
+    stop()
+    onExceeded(...exceeded)
   }
 
   /** If the gateway itself was blocked, responses that have arrived are read before the limits are checked. */
