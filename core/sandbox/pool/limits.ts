@@ -40,13 +40,16 @@ export function watchLimits({ childProcess, rssMb, findActive, onExceeded }: Wat
 
   function check(): void {
     const active = findActive()
-    if (active === undefined) return stop()
-    const now = performance.now()
     const before = seen
-    seen = before?.id === active.id ? before : { id: active.id, at: now }
-    if (now - seen.at > active.timeoutMs) exceed('timeout', active.id)
+    if (active?.id !== before?.id) see(active)
+    if (active && seen && performance.now() - seen.at > active.timeoutMs) return exceed('timeout', active.id)
     // The memory that is in use when a request is first seen may have been left by those before it.
-    else if (residentMb(childProcess) > rssMb) exceed('memory', seen === before ? active.id : undefined)
+    if (residentMb(childProcess) > rssMb) return exceed('memory', seen === before ? active?.id : undefined)
+    if (!active) stop()
+  }
+
+  function see(active: ActiveRequest | undefined): void {
+    seen = active && { id: active.id, at: performance.now() }
   }
 
   function exceed(...exceeded: Parameters<WatchedChild['onExceeded']>): void {
@@ -54,9 +57,12 @@ export function watchLimits({ childProcess, rssMb, findActive, onExceeded }: Wat
     onExceeded(...exceeded)
   }
 
-  /** If the gateway itself was blocked, responses that have arrived are read before the limits are checked. */
   function start(): void {
-    timer ??= setInterval(() => void setImmediate(check), checkEveryMs).unref()
+    if (timer) return
+    // A child has nothing to do only while it is below the limits.
+    see(findActive())
+    // If the gateway itself was blocked, responses that have arrived are read before the limits are checked.
+    timer = setInterval(() => void setImmediate(check), checkEveryMs).unref()
   }
 
   function stop(): void {
