@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import { GatewayError } from '../../errors.ts'
 import { openConnection } from '../postgres/database.ts'
 import { describe } from '../postgres/failure.ts'
-import { dialect, hasTable, lockNumberOf, migrateDatabase, readStoreId } from '../postgres/migrate.ts'
+import { dialect, hasTable, inTransaction, lockNumberOf, migrateDatabase, readStoreId } from '../postgres/migrate.ts'
 import { readVersion } from '../migrations/migrate.ts'
 import { createTransaction, createTranslation } from '../postgres/transaction.ts'
 import type { Transaction } from '../transaction.ts'
@@ -35,7 +35,8 @@ export function createPostgresEnd(url: string): CopyEnd {
           await lockForCopy(tx, { storeId, location })
           await prepare({ location, tx, hasTable, dialect })
         })
-        const transact = transactOn(client, connection.tx)
+        const transact = <Result>(work: (tx: Transaction) => Promise<Result>) =>
+          inTransaction(client, () => work(connection.tx))
         return { ...connection, hasTable, transact, insertRows, completeTable }
       }),
   }
@@ -72,20 +73,6 @@ async function locate({ host, port, database }: Client, tx: Transaction): Promis
   const schema = row && row.schema !== 'public' ? ` (schema ${row.schema})` : ''
   return `postgres://${host.includes(':') ? `[${host}]` : host}:${port}/${database ?? ''}${schema}`
 }
-
-const transactOn =
-  (client: Client, tx: Transaction) =>
-  async <Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> => {
-    await client.query('BEGIN')
-    try {
-      const result = await work(tx)
-      await client.query('COMMIT')
-      return result
-    } catch (error) {
-      await client.query('ROLLBACK').catch(() => undefined)
-      throw error
-    }
-  }
 
 /** All rows in one value, which the server divides: one round trip, and one short statement per table. */
 async function insertRows(tx: Transaction, { name, columns }: CopiedTable, rows: readonly Row[]): Promise<void> {

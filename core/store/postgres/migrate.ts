@@ -30,18 +30,27 @@ export async function migrateDatabase(
   { client, tx }: { client: Client; tx: Transaction },
   admit: (tx: Transaction, storeId: number) => Promise<void>,
 ): Promise<number> {
-  await client.query('BEGIN')
-  try {
+  return await inTransaction(client, async () => {
     await client.query(lockSql)
     const version = await readVersion(tx, hasTable)
     assertKnown(version, newestVersion)
     if (version < newestVersion) await migrate(tx, { version, steps: migrations, dialect })
     const storeId = await readStoreId(tx)
     await admit(tx, storeId)
-    await client.query('COMMIT')
     return storeId
+  })
+}
+
+/** Commits what `work` does, or rolls it back if it throws. */
+export async function inTransaction<Result>(client: Client, work: () => Promise<Result>): Promise<Result> {
+  await client.query('BEGIN')
+  try {
+    const result = await work()
+    await client.query('COMMIT')
+    return result
   } catch (error) {
-    await client.query('ROLLBACK')
+    // Fails, too, if the connection is lost, which must not hide why.
+    await client.query('ROLLBACK').catch(() => undefined)
     throw error
   }
 }

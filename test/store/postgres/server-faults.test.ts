@@ -2,6 +2,7 @@
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { Client } from 'pg'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { createStoreClock } from '../../../core/store/postgres/store-clock.ts'
 import type { Store, StoredDelivery, StoredRun } from '../../../core/store/store.ts'
@@ -86,6 +87,21 @@ it('a start names the cause if the server only reads', async () => {
   const config = configFor(url, { log: { level: 'silent' } })
   const { code, stderr } = await run(dirname(config), ['start', '--config', config])
   expect([code, stderr]).toEqual([1, expect.stringContaining('it only reads, as a standby does; name the primary')])
+})
+
+it('a start names the cause if its connection is ended while it waits for another gateway to migrate', async () => {
+  const url = await openDatabase()
+  const other = new Client(url)
+  await other.connect()
+  onTestFinished(() => other.end())
+  await other.query('SELECT pg_advisory_lock(7218044911)')
+  const config = configFor(url, { log: { level: 'silent' } })
+  const started = run(dirname(config), ['start', '--config', config])
+  const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND wait_event = 'advisory'`
+  await expect.poll(async () => (await query(url, end)).length).toBe(1)
+  const { code, stderr } = await started
+  expect([code, stderr]).toEqual([1, expect.stringContaining('terminating connection due to administrator command')])
 })
 
 it('a gateway uses the first of several hosts that can be written, and leaves it when it cannot', async () => {
