@@ -2,7 +2,6 @@
 import type { ConfigProblem } from '../config/config-error.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { GatewayError } from '../errors.ts'
-import type { ReloadResult } from './gateway-api.ts'
 import type { Services } from '../services.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
@@ -19,6 +18,12 @@ export interface Lifecycle {
   reload(): Promise<ReloadResult>
   /** What `check` would say of the configuration in use. Empty until it is known. */
   warnings(): readonly ConfigProblem[]
+}
+
+/** The result of a reload. */
+export interface ReloadResult {
+  /** Keys whose new value takes effect at the next start. */
+  restartFor: string[]
 }
 
 export interface BuildContext {

@@ -12,8 +12,7 @@ import { describeError, GatewayError } from '../errors.ts'
 import { findWarnings, resolveForRunning } from '../findings.ts'
 import type { Environment } from '../services.ts'
 import { dotted } from '../typebox.ts'
-import type { Transforms } from './build-context.ts'
-import type { ReloadResult } from './gateway-api.ts'
+import type { ReloadResult, Transforms } from './build-context.ts'
 
 interface ConfigFileDeps extends Environment {
   /** The configuration in use. */

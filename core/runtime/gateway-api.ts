@@ -1,62 +1,30 @@
-// Creates the gateway part of the tool API: status, redacted configuration, reload and configuration changes.
+// Builds the gateway part of the tool API: status, redacted configuration, reload and configuration changes.
+import type { Agents } from '../agents/agents.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { patchConfigFile, PatchError } from '../config/file/patch.ts'
 import { redactConfig } from '../config/redaction.ts'
-import { type Config, type ConfigurableExtensions, createConfigSchema } from '../config/schema/schema.ts'
-import type { Connections } from '../delivery/connections/connections.ts'
+import { createConfigSchema } from '../config/schema/schema.ts'
 import { type GatewayApi, InputError } from '../plugin/plugin.ts'
-import type { Store } from '../store/store.ts'
-import type { Agents } from '../agents/agents.ts'
+import type { BuildContext } from './build-context.ts'
 
-interface GatewayApiDeps {
-  config: Config
-  /** Absent when the configuration comes from no file. */
-  file?: string | undefined
-  extensions: ConfigurableExtensions
-  env: NodeJS.ProcessEnv
-  store: Pick<Store, 'countQueuedRuns'>
-  agents: Agents
-  connections: Pick<Connections, 'states'>
-  reload: () => Promise<ReloadResult>
-  /** When the process began to serve. A reload does not change it. */
-  startedAt: number
-  /** True if a reload brought this configuration. */
-  reloaded: boolean
-}
-
-/** The result of a reload. */
-export interface ReloadResult {
-  /** Keys whose new value takes effect at the next start. */
-  restartFor: string[]
-}
-
-export function createGatewayApi({
-  config,
-  file,
-  extensions,
-  env,
-  store,
-  agents,
-  connections,
-  reload,
-  startedAt,
-  reloaded,
-}: GatewayApiDeps): GatewayApi {
-  const reloadedAt = reloaded ? new Date().toISOString() : undefined
+export function buildGatewayApi({ config, services, lifecycle, previous }: BuildContext, agents: Agents): GatewayApi {
+  const { environment, startedAt, storage, delivery } = services
+  const { file, extensions, env } = environment
+  const reloadedAt = previous ? new Date().toISOString() : undefined
   return {
     status: async () => ({
       startedAt: new Date(startedAt).toISOString(),
       ...(reloadedAt !== undefined && { reloadedAt }),
-      queuedRuns: await store.countQueuedRuns(),
+      queuedRuns: await storage.store.countQueuedRuns(),
       agents: agents.all.map(({ id }) => id),
-      channels: connections
+      channels: delivery.connections
         .states()
         .map(({ channel, accountId, state }) => ({ channel, accountId, connected: state === 'connected' })),
     }),
     config: () => redactConfig(config, createConfigSchema(extensions, config)) as Record<string, unknown>,
     reload: async () => {
       try {
-        return await reload()
+        return await lifecycle.reload()
       } catch (error) {
         throw error instanceof ConfigError ? new InputError(error.message, { cause: error }) : error
       }

@@ -3,7 +3,7 @@ import { createToolDelivery } from '../delivery/tool-delivery.ts'
 import type { GatewayApi } from '../plugin/plugin.ts'
 import { type Caller, sourceOf } from '../runs/provenance.ts'
 import { createToolApi } from '../runs/tool-api.ts'
-import { createGatewayApi } from './gateway-api.ts'
+import { buildGatewayApi } from './gateway-api.ts'
 import { createSubagentRuns } from '../runs/subagents.ts'
 import { createSchedules } from '../schedules/schedules.ts'
 import { createSessionsView } from '../sessions/sessions.ts'
@@ -41,21 +41,6 @@ export function buildToolApi(context: BuildContext, { agents, models, recipients
   const toolApi = createToolApi(tools)
   return { toolApi, schedules }
 }
-
-const buildGatewayApi = (
-  { config, services, lifecycle, previous }: BuildContext,
-  agents: AgentArea['agents'],
-): ReturnType<typeof createGatewayApi> =>
-  createGatewayApi({
-    ...services.environment,
-    config,
-    store: services.storage.store,
-    agents,
-    connections: services.delivery.connections,
-    reload: lifecycle.reload,
-    startedAt: services.startedAt,
-    reloaded: previous !== undefined,
-  })
 
 /** Records what the caller changes. */
 function withAudit(gateway: GatewayApi, { audit, caller }: { audit: AuditLog; caller: Caller }): GatewayApi {
