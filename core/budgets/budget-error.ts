@@ -20,7 +20,7 @@ export class BudgetError extends GatewayError {
 }
 
 /** Names the budget, what was used of it in which window, and when it opens again. */
-export function describeLimit(tally: Tally, { timezone, runs }: { timezone: string; runs: number }): string {
+function describeLimit(tally: Tally, { timezone, runs }: { timezone: string; runs: number }): string {
   const unit = findReachedLimit(tally, runs) ?? 'runs'
   const { key } = tally.budget
   return `The budget ${key} is used up: ${describeUse(tally, unit)}. ${describeOpening(tally, timezone)}`

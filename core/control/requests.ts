@@ -139,10 +139,8 @@ export function requestEndpoints({ store, replay, compareMappings }: RequestsDep
 }
 
 /** A request belongs to the agents for which it started something. Others see no request that started nothing. */
-export const reachesSome = (
-  principal: Pick<Principal, 'agents'>,
-  { result }: Pick<RequestSummary, 'result'>,
-): boolean => !principal.agents || (result.agents ?? []).some((agentId) => reaches(principal, agentId))
+const reachesSome = (principal: Pick<Principal, 'agents'>, { result }: Pick<RequestSummary, 'result'>): boolean =>
+  !principal.agents || (result.agents ?? []).some((agentId) => reaches(principal, agentId))
 
 /** An event whose session is not known any more is shown if all work of the request is for agents of the client. */
 function reachesWake(

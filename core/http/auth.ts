@@ -156,7 +156,7 @@ export function hookToken(header: ReadHeader): string | undefined {
   return bearerToken(header) ?? (fallback === undefined ? undefined : headerValue(fallback))
 }
 
-export function bearerToken(header: ReadHeader): string | undefined {
+function bearerToken(header: ReadHeader): string | undefined {
   const given = header('authorization')
   return given !== undefined && /^bearer[ \t]/i.test(given) ? headerValue(given.slice('bearer '.length)) : undefined
 }

@@ -15,7 +15,7 @@ export function refuseForeignOrigins(allowed: readonly string[]): onRequestHookH
  * A request without `Origin` does not come from a web page. The scheme is not compared, because a proxy may have
  * terminated TLS.
  */
-export function isAllowedOrigin({ origin, host }: IncomingHttpHeaders, allowed: readonly string[]): boolean {
+function isAllowedOrigin({ origin, host }: IncomingHttpHeaders, allowed: readonly string[]): boolean {
   if (origin === undefined || allowed.some((one) => one.toLowerCase() === origin.toLowerCase())) return true
   return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()
 }

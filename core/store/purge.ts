@@ -263,11 +263,11 @@ export async function purgeAudit(
   return { count: await tx.run('DELETE FROM audit WHERE seq <= ?', last.seq), more: old.length === maxRows }
 }
 
-export async function getSpace(tx: Transaction): Promise<Space> {
+async function getSpace(tx: Transaction): Promise<Space> {
   return await tx.getSpace()
 }
 
 /** Returns up to this many free bytes to the disk, rounded up to whole units of the engine. */
-export async function reclaimSpace(tx: Transaction, bytes: number): Promise<void> {
+async function reclaimSpace(tx: Transaction, bytes: number): Promise<void> {
   await tx.reclaimSpace(bytes)
 }

@@ -30,7 +30,7 @@ export const spanIdOf = ({ traceparent }: TraceContext): string => traceparent.s
 export const isSampled = ({ traceparent }: TraceContext): boolean => (parseInt(traceparent.slice(53), 16) & 1) === 1
 
 /** The context of another span of the same trace. */
-export const withSpanId = ({ traceparent, tracestate }: TraceContext, spanId: string): TraceContext => ({
+const withSpanId = ({ traceparent, tracestate }: TraceContext, spanId: string): TraceContext => ({
   traceparent: `${traceparent.slice(0, 36)}${spanId}${traceparent.slice(52)}`,
   ...(tracestate !== undefined && { tracestate }),
 })

@@ -207,7 +207,7 @@ export interface CopyPlan {
 }
 
 /** Returns the mark of the copy that goes on, or that begins now. Runs inside the transaction of the preparation. */
-export async function prepareMark(target: Preparation, plan: CopyPlan): Promise<CopyMark> {
+async function prepareMark(target: Preparation, plan: CopyPlan): Promise<CopyMark> {
   const found = await readMark(target.tx, target.hasTable)
   if (found && !plan.restart) return continueCopy(target.location, found, plan)
   if (found) await clear(target.tx, plan.tables)

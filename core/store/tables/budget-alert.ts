@@ -18,11 +18,7 @@ const alertSql = `
   ON CONFLICT (owner, key) DO UPDATE SET value = excluded.value WHERE state.value <> excluded.value`
 
 /** @returns false when the alert of this window was stored before */
-export async function alertBudget(
-  tx: Transaction,
-  { name, window, delivery }: BudgetAlert,
-  at: Timestamp,
-): Promise<boolean> {
+async function alertBudget(tx: Transaction, { name, window, delivery }: BudgetAlert, at: Timestamp): Promise<boolean> {
   if ((await tx.run(alertSql, name, JSON.stringify(window))) === 0) return false
   await insertDeliveries(tx, [delivery], at)
   return true

@@ -134,7 +134,7 @@ const pageSql = `
 const deleteSql = 'DELETE FROM budget_usage WHERE scope = ? AND at = ? AND source = ?'
 
 /** Deletes the old rows among a few. @returns the key of the last one; undefined: there are no more */
-export async function purgeBudgetUsage(
+async function purgeBudgetUsage(
   tx: Transaction,
   { before, after = ['', 0, ''] }: { before: Timestamp; after?: UsageKey | undefined },
 ): Promise<UsageKey | undefined> {

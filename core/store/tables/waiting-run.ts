@@ -13,7 +13,7 @@ const postponeSql = `
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
 /** Returns a running run that has done nothing yet to the queue, where it waits until a budget opens. */
-export async function postponeRun(
+async function postponeRun(
   tx: Transaction,
   { id, fencingToken }: RunRef,
   { budget, until }: BudgetWait,
