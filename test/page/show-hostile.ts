@@ -216,7 +216,7 @@ function hostileConfig(payloads: readonly string[]): string {
     return { id: label, name: text, match: { path: label, payload: { [label]: label } }, messageTemplate: text }
   })
   const comments = payloads.map((text) => `// ${text.replaceAll(/[\n\r\u2028\u2029]/g, ' ')}`).join('\n')
-  return `${comments}
+  const text = `${comments}
 {
   hooks: { enabled: true, token: 'a token that is long enough', mappings: ${JSON.stringify(mappings, null, 2)} },
   agents: { ${named(() => ({ model: 'm' }))} },
@@ -224,6 +224,8 @@ function hostileConfig(payloads: readonly string[]): string {
   tools: { deny: ${JSON.stringify(payloads)} },
   ${named((text) => text)}
 }`
+  // JSON5 allows them in a string, but writes a warning to standard error.
+  return text.replaceAll('\u2028', String.raw`\u2028`).replaceAll('\u2029', String.raw`\u2029`)
 }
 
 /** Writes it into the editor, opens the form of its sections, and looks at what saving would change. */

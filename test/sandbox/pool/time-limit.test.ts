@@ -24,7 +24,7 @@ it('blames the run that exceeded it, not the one that began while the process wa
   await Promise.all([spin.ready, echo.ready])
   let stopped = 0
   // From those that end in time, over those that end by themselves when they are stopped, to those that are stopped.
-  for (let ms = 40; stopped < 20; ms++) {
+  for (let ms = 50; stopped < 8; ms++) {
     const spun = run(spin, { ms }).catch(() => stopped++)
     const echoes = Array.from({ length: 6 }, () => run(echo, { text: 'a' }))
     for (const { result } of await Promise.all(echoes)) expect(result).toEqual({ text: 'a' })
