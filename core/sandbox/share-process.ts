@@ -7,7 +7,10 @@ interface ProcessDeps<Process> {
 }
 
 export interface SharedProcess<Process> {
-  /** Tasks run one after another. After one that rejects, the next gets a new process. */
+  /**
+   * Tasks run one after another. One that rejects in a process that others have used runs again in a new one, because
+   * it may have failed for what they left there. After one that rejects then, the next gets a new process.
+   */
   run<Result>(task: (process: Process) => Promise<Result>): Promise<Result>
   /** Ends the process and rejects all tasks. */
   close(): Promise<void>
@@ -20,14 +23,24 @@ export function shareProcess<Process>({ start, end }: ProcessDeps<Process>): Sha
   let isClosed = false
 
   async function execute<Result>(task: (process: Process) => Promise<Result>): Promise<Result> {
+    const wasUsed = process !== undefined
     if (!isClosed) process ??= await start()
     if (process === undefined || isClosed) throw new Error('The sandbox is closed.')
-    return task(process)
+    try {
+      return await task(process)
+    } catch (error) {
+      if (!wasUsed || isClosed) throw error
+    }
+    await endProcess()
+    return await execute(task)
   }
 
   async function release(isUsable: boolean): Promise<void> {
     tasks--
-    if (isUsable && tasks > 0) return
+    if (!isUsable || tasks === 0) await endProcess()
+  }
+
+  async function endProcess(): Promise<void> {
     const ending = process
     process = undefined
     if (ending !== undefined) await end(ending)
@@ -45,7 +58,7 @@ export function shareProcess<Process>({ start, end }: ProcessDeps<Process>): Sha
     },
     async close() {
       isClosed = true
-      if (process !== undefined) await end(process)
+      await endProcess()
       await last
     },
   }

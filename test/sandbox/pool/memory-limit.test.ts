@@ -46,6 +46,16 @@ describe.runIf(process.platform === 'linux')('the memory limit', () => {
     expect(endings.map(({ fields }) => fields['reason'])).toEqual(['memory'])
   })
 
+  it('does not blame a module for what the one that was tried out before it left', async () => {
+    const large = `const kept = new Uint8Array(110 * 1048576).fill(1)
+      ${spin}
+      export default () => ({ text: String(kept.length) })`
+    const { sandbox } = startSandbox({ 'first.js': large, 'second.js': large }, { rssMb })
+    const both = [sandbox.load('first.js', { timeoutMs }), sandbox.load('second.js', { timeoutMs })]
+    await Promise.all(both.map(({ ready }) => ready))
+    expect(both.map((transform) => transform.state().problem)).toEqual([undefined, undefined])
+  })
+
   it('blames the run that exceeds it', async () => {
     const { sandbox } = startSandbox(files, { rssMb })
     const keep = sandbox.load('keep.js', { timeoutMs })
