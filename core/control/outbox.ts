@@ -1,7 +1,7 @@
 // The endpoints that list deliveries and retry one.
 import { channelName, type NamedChannels } from '../config/channels/names.ts'
 import { GatewayError } from '../errors.ts'
-import { reaches } from '../http/access.ts'
+import { type Principal, reaches } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
 import type { Store, StoredDelivery } from '../store/store.ts'
 import { Type } from '../typebox.ts'
@@ -17,6 +17,13 @@ interface OutboxDeps {
 }
 
 export function outboxEndpoints({ store, extensions, notify }: OutboxDeps): Endpoint[] {
+  async function find(id: string, principal: Principal) {
+    const delivery = found(await store.getDelivery(id), 'delivery_not_found')
+    const agentId = (await store.getRun(delivery.runId))?.agentId
+    if (!reaches(principal, agentId)) throw new GatewayError('delivery_not_found')
+    return { delivery, agentId }
+  }
+
   return [
     endpoint({
       method: 'GET',
@@ -40,12 +47,7 @@ export function outboxEndpoints({ store, extensions, notify }: OutboxDeps): Endp
         params: IdParams,
         response: { 200: Delivery, ...failures(404) },
       },
-      handle: async ({ params: { id }, principal }) => {
-        const delivery = found(await store.getDelivery(id), 'delivery_not_found')
-        if (!reaches(principal, (await store.getRun(delivery.runId))?.agentId))
-          throw new GatewayError('delivery_not_found')
-        return viewDelivery(delivery)
-      },
+      handle: async ({ params: { id }, principal }) => viewDelivery((await find(id, principal)).delivery),
     }),
     endpoint({
       method: 'POST',
@@ -57,9 +59,7 @@ export function outboxEndpoints({ store, extensions, notify }: OutboxDeps): Endp
         response: { 200: Retried, ...failures(404, 409) },
       },
       handle: async ({ params: { id }, principal, change }) => {
-        const delivery = found(await store.getDelivery(id), 'delivery_not_found')
-        const agentId = (await store.getRun(delivery.runId))?.agentId
-        if (!reaches(principal, agentId)) throw new GatewayError('delivery_not_found')
+        const { delivery, agentId } = await find(id, principal)
         if (!delivery.to) throw new GatewayError('conflict', 'The delivery has no recipient, so it cannot be sent.')
         if (!(await store.retryDelivery(id, Date.now(), change(id, agentId))))
           throw new GatewayError(

@@ -29,9 +29,9 @@ export type Replay = (
 interface RequestsDeps {
   store: Pick<Store, 'listRequests' | 'getRequest' | 'getRun' | 'listRenderedEvents' | 'listRunDeliveries'>
   /** Undefined while the hooks are disabled. */
-  replay: Replay | undefined
+  replay?: Replay | undefined
   /** Undefined while the hooks are disabled. Returns undefined for a request whose body is not stored. */
-  compareMappings: ((request: StoredRequest) => readonly object[] | undefined) | undefined
+  compareMappings?: ((request: StoredRequest) => readonly object[] | undefined) | undefined
 }
 
 export function requestEndpoints({ store, replay, compareMappings }: RequestsDeps): Endpoint[] {

@@ -30,12 +30,12 @@ interface CurlImport {
 
 interface WorkbenchDeps {
   /** Undefined while the hooks are disabled. */
-  samples: Samples | undefined
+  samples?: Samples | undefined
   /** Undefined while the hooks are disabled. */
-  previewMapping: PreviewMapping | undefined
+  previewMapping?: PreviewMapping | undefined
   /** Undefined while the hooks are disabled. */
-  replay: SendRequest | undefined
-  importCurl: ((command: string) => Promise<CurlImport>) | undefined
+  replay?: SendRequest | undefined
+  importCurl?: ((command: string) => Promise<CurlImport>) | undefined
   /** The modules in the transforms directory. */
   listTransforms(): Promise<readonly string[]>
 }

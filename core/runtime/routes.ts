@@ -99,29 +99,18 @@ const buildMetrics = ({ meters, storage, work, delivery, hooks }: Services) =>
 
 function buildEndpoints(
   { config, services, lifecycle }: BuildContext,
-  {
-    agents,
-    registry,
-    mappings,
-    compareMappings,
-    replay,
-    previewMapping,
-    importCurl,
-    transforms,
-    samples,
-    routes,
-    panels,
-  }: Areas & HookArea & { routes: ReturnType<typeof listRoutes>; panels: ReturnType<typeof createPanels> },
+  areas: Areas & HookArea & { routes: ReturnType<typeof listRoutes>; panels: ReturnType<typeof createPanels> },
 ) {
   const { connections, logins, outbox, pairing } = services.delivery
+  const { mappings, registry, transforms } = areas
   const { reload } = lifecycle
   return createEndpoints({
+    ...areas,
     config,
     warnings: lifecycle.warnings,
     configFile: createConfigFile({ ...services.environment, config, transforms, reload }),
     signInCodes: services.http.signInCodes,
     clientUse: services.http.clientUse,
-    panels,
     extensions: services.environment.extensions,
     store: services.storage.store,
     timezone: Array.isArray(config.budget) ? undefined : config.budget?.timezone,
@@ -130,13 +119,7 @@ function buildEndpoints(
     budgets: services.work.budgets,
     approvals: services.work.approvals,
     redactor: services.redactor,
-    agents,
-    compareMappings,
-    replay,
-    previewMapping,
-    importCurl,
     listTransforms: transforms.sandbox.list,
-    samples,
     hooks: async () => (mappings ? await viewHooks(mappings) : []),
     notify: outbox.notify,
     pairing,
@@ -145,6 +128,5 @@ function buildEndpoints(
     logins,
     tools: registry.list,
     toolsets: registry.states,
-    routes,
   })
 }

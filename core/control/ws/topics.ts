@@ -35,67 +35,50 @@ interface TopicsDeps {
 }
 
 export function createTopics({ changes, log, store, agents, redactor }: TopicsDeps): Topics {
-  const topics = new Map<string, Topic>([
-    [
-      'request',
-      createTopic(changes.requests, {
-        name: 'request',
-        view: viewRequest,
-        schema: Summary,
-        agentsOf: ({ result }) => result.agents ?? [],
-      }),
-    ],
-    [
-      'event',
-      createTopic(changes.events, {
-        name: 'event',
-        view: viewEvent,
-        schema: Event,
-        agentsOf: ({ sessionKey }) => [locateSession(agents, sessionKey).agentId],
-      }),
-    ],
-    [
-      'run',
-      createTopic(changes.runs, {
-        name: 'run',
-        view: ({ run, deliveries }) => viewRun(run, deliveries),
-        schema: Run,
-        agentsOf: ({ run }) => [run.agentId],
-      }),
-    ],
-    [
-      'step',
-      createTopic(changes.steps, {
-        name: 'step',
-        view: ({ step, ...run }) => ({ ...run, ...viewStep(step) }),
-        schema: Step,
-        agentsOf: ({ agentId }) => [agentId],
-      }),
-    ],
-    [
-      'outbox',
-      createTopic(changes.outbox, {
-        name: 'outbox',
-        view: viewDelivery,
-        schema: Delivery,
-        agentsOf: async ({ runId }) => [(await store.getRun(runId))?.agentId ?? ''],
-      }),
-    ],
-    [
-      'approval',
-      createTopic(changes.approvals, {
-        name: 'approval',
-        view: createApprovalView(redactor),
-        schema: Approval,
-        agentsOf: ({ agentId }) => [agentId],
-      }),
-    ],
-    ['log', createTopic(log, { name: 'log', view: (line) => line })],
-  ])
+  const topics: readonly Topic[] = [
+    createTopic(changes.requests, {
+      name: 'request',
+      view: viewRequest,
+      schema: Summary,
+      agentsOf: ({ result }) => result.agents ?? [],
+    }),
+    createTopic(changes.events, {
+      name: 'event',
+      view: viewEvent,
+      schema: Event,
+      agentsOf: ({ sessionKey }) => [locateSession(agents, sessionKey).agentId],
+    }),
+    createTopic(changes.runs, {
+      name: 'run',
+      view: ({ run, deliveries }) => viewRun(run, deliveries),
+      schema: Run,
+      agentsOf: ({ run }) => [run.agentId],
+    }),
+    createTopic(changes.steps, {
+      name: 'step',
+      view: ({ step, ...run }) => ({ ...run, ...viewStep(step) }),
+      schema: Step,
+      agentsOf: ({ agentId }) => [agentId],
+    }),
+    createTopic(changes.outbox, {
+      name: 'outbox',
+      view: viewDelivery,
+      schema: Delivery,
+      agentsOf: async ({ runId }) => [(await store.getRun(runId))?.agentId ?? ''],
+    }),
+    createTopic(changes.approvals, {
+      name: 'approval',
+      view: createApprovalView(redactor),
+      schema: Approval,
+      agentsOf: ({ agentId }) => [agentId],
+    }),
+    createTopic(log, { name: 'log', view: (line) => line }),
+  ]
+  const find = (wanted: string): Topic | undefined => topics.find(({ name }) => name === wanted)
   return {
-    names: [...topics.keys()],
-    authorize: (name, principal) => topics.get(name)?.authorize(principal),
-    subscribe: (name, send, principal) => topics.get(name)?.subscribe(send, principal) ?? (() => {}),
+    names: topics.map(({ name }) => name),
+    authorize: (name, principal) => find(name)?.authorize(principal),
+    subscribe: (name, send, principal) => find(name)?.subscribe(send, principal) ?? (() => {}),
   }
 }
 
@@ -104,6 +87,7 @@ export const notification = (method: string, params: object): Buffer =>
   Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params }))
 
 interface Topic {
+  name: string
   authorize(principal: Principal): void
   subscribe(send: SendFrame, principal: Principal): () => void
 }
@@ -144,6 +128,7 @@ function createTopic<Change>(feed: Feed<Change>, topic: TopicView<Change>): Topi
   }
 
   return {
+    name,
     authorize: (principal) => {
       authorize(principal, access)
       if (!schema) requireContent(principal, `the topic ${name}`)
