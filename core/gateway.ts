@@ -109,13 +109,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const log = logs.logFor('config')
   // One after another, so that two changes never overlap.
   const [starts, reloads] = [createSerialQueue(), createSerialQueue()]
-  const measuredReload = meters.reload.instrument(reload)
+  const countedReload = meters.countReloads(reload)
   const started = Promise.withResolvers<void>()
   const lifecycle = {
     findRefusal,
     stopping,
     started: started.promise,
-    reload: () => reloads.add(measuredReload),
+    reload: () => reloads.add(countedReload),
     warnings: () => warnings,
   }
   // The store is opened in its own thread while the runtime is built.

@@ -205,13 +205,13 @@ interface ServiceContext extends ServiceOptions {
 function openStorage(options: ServiceOptions, { logs, meters }: Pick<Services, 'logs' | 'meters'>) {
   const { config, dir, storeThread, current, opened, onFatal } = options
   const log = logs.logFor('store')
-  const onCommit = meters.commits.observe
+  const onCommit = meters.countCommit
   const opening = openStore({ url: config.storage.url, dir, log, thread: storeThread, onCommit, onReplaced: onFatal })
   const { store, commits, isShared, replicas, now, findFault } = opening
   const audit = createAuditLog({ store, log })
   const changes = createChangeEvents({ commits, store, replicas })
   sendWorkMessages(commits, replicas)
-  meters.count(opening)
+  meters.countCommitted(opening)
   opened.defer(store.close)
   const storage: Services['storage'] = {
     store,

@@ -8,7 +8,6 @@ import { Type } from '../typebox.ts'
 import { pageHeaders, readPageFile } from './docs-page.ts'
 import type { CallEndpoint } from './call-endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
-import { count } from './metrics/counters.ts'
 import type { Meters } from './metrics/meters.ts'
 import { type Metrics, metricsType } from './metrics/metrics.ts'
 import { readVersion } from '../version.ts'
@@ -68,12 +67,10 @@ export function registerControl(
 }
 
 /** Counts every response of every route group. */
-function countRequests(app: FastifyInstance, { httpRequests }: Meters): void {
+function countRequests(app: FastifyInstance, { countRequest }: Meters): void {
   app.addHook('onSend', (...[request, reply, payload, done]) => {
-    count(
-      httpRequests,
-      `route_group="${request.routeOptions.config.routeGroup ?? 'none'}",status="${reply.statusCode}"`,
-    )
+    const { routeGroup = 'none' } = request.routeOptions.config
+    countRequest({ route_group: routeGroup, status: String(reply.statusCode) })
     done(null, payload)
   })
 }

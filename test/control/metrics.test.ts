@@ -1,7 +1,7 @@
 // Tests GET /metrics: the Prometheus text format, few label values, and no secrets.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { createBoundedValues, labels } from '../../core/control/metrics/counters.ts'
+import { createBoundedValues, family } from '../../core/control/metrics/registry.ts'
 import { startModel } from '../doubles/model.ts'
 import { gatewayToken, hookToken, startGateway, writeConfig } from '../helpers.ts'
 
@@ -148,7 +148,10 @@ describe('GET /metrics', () => {
 
 describe('labels', () => {
   it('are escaped for the text format', () => {
-    expect(labels({ account: 'a"b\\c\nd', channel: 'x' })).toBe('account="a\\"b\\\\c\\nd",channel="x"')
+    const labels = { account: 'a"b\\c\nd', channel: 'x' }
+    expect(family({ type: 'gauge', name: 'state', help: 'States.' }, [[labels, 1]]).at(-1)).toBe(
+      'state{account="a\\"b\\\\c\\nd",channel="x"} 1',
+    )
   })
 
   it('have a limited number of values', () => {

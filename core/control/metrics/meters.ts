@@ -1,102 +1,128 @@
-// Counts events since the start, as numbers in memory that GET /metrics reads.
+// Counts events since the start. What is committed is counted from the commits of the store.
 import { type CommitHandlers, handleCommit } from '../../store/commits/commits.ts'
 import type { OpeningStore } from '../../store/store.ts'
-import { count, type Counter, createHistogram, type Histogram, labels } from './counters.ts'
-import { createReloadMeter, type ReloadMeter } from './reload-meter.ts'
-import { createRunMeters, type RunMeters } from './run-meters.ts'
-import { createStepMeters, type StepMeters } from './step-meters.ts'
+import { createRegistry, type Labels, type Registry } from './registry.ts'
+import { countRuns } from './run-meters.ts'
+import { countSteps } from './step-meters.ts'
 
 export interface Meters {
-  httpRequests: Counter
-  webhookRequests: Counter
-  runs: RunMeters
-  steps: StepMeters
-  deliveries: Counter
-  approvals: Counter
-  purged: Counter
-  firings: Counter
-  reload: ReloadMeter
-  /** Seconds from accepting work until it is stored. */
-  accepts: Histogram
-  /** Operations per commit. */
-  commits: Histogram
+  countRequest(labels: { route_group: string; status: string }): void
+  /** Counts a commit with the number of its operations. */
+  countCommit(operations: number): void
+  /** Wraps the reload of the configuration so that its results are counted. */
+  countReloads<Result>(reload: () => Promise<Result>): () => Promise<Result>
   /** Counts what is committed from now on. */
-  count(opening: Pick<OpeningStore, 'commits' | 'store'>): void
+  countCommitted(opening: Pick<OpeningStore, 'commits' | 'store'>): void
+  /** Returns the lines of all metrics that count. */
+  render(): string[]
+  /** The last reload of the configuration; the start counts as one. */
+  lastReload(): LastReload
+}
+
+interface LastReload {
+  isSuccessful: boolean
+  /** When one has succeeded, in Unix seconds. */
+  succeededAt: number
 }
 
 export function createMeters(): Meters {
-  const meters = {
-    httpRequests: new Map<string, number>(),
-    webhookRequests: new Map<string, number>(),
-    runs: createRunMeters(),
-    steps: createStepMeters(),
-    deliveries: new Map<string, number>(),
-    approvals: new Map<string, number>(),
-    purged: new Map<string, number>(),
-    firings: new Map<string, number>(),
-    reload: createReloadMeter(),
-    accepts: createHistogram([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]),
-    commits: createHistogram([1, 2, 4, 8, 16, 32, 64, 128, 256]),
+  const registry = createRegistry()
+  const requests = registry.counter('svc_gateway_http_requests_total', 'Answered requests, by route group and status.')
+  const commits = registry.histogram('svc_gateway_store_commit_operations', 'Operations per commit.', {
+    bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    first: unlabelled,
+  })
+  const reloads = registry.counter('svc_gateway_config_reloads_total', 'Configuration reloads, by result.', [
+    { result: 'success' },
+    { result: 'failure' },
+  ])
+  let last: LastReload = { isSuccessful: true, succeededAt: Date.now() / 1000 }
+
+  function countReload(isSuccessful: boolean): void {
+    reloads.add({ result: isSuccessful ? 'success' : 'failure' })
+    last = { isSuccessful, succeededAt: isSuccessful ? Date.now() / 1000 : last.succeededAt }
   }
-  const handlers = createHandlers(meters)
+
   return {
-    ...meters,
-    count: ({ commits, store }) => {
-      commits.subscribe((call) => handleCommit(handlers, call))
-      meters.runs.count({ commits, store })
+    countRequest: requests.add,
+    countCommit: (operations) => commits.observe(operations),
+    countReloads: (reload) => async () => {
+      try {
+        const result = await reload()
+        countReload(true)
+        return result
+      } catch (error) {
+        countReload(false)
+        throw error
+      }
+    },
+    countCommitted: (opening) => {
+      const meters = [countAccepts, countApprovals, countOthers, countSteps].map((count) => count(registry))
+      meters.push(countRuns(registry, opening.store))
+      opening.commits.subscribe((call) => meters.forEach((handlers) => handleCommit(handlers, call)))
+    },
+    render: registry.render,
+    lastReload: () => last,
+  }
+}
+
+/** Of a metric without labels, which has a value from the start. */
+const unlabelled: readonly Labels[] = [{}]
+
+function countAccepts(registry: Registry): CommitHandlers {
+  const seconds = registry.histogram('svc_gateway_accept_seconds', 'Time from accepting work until it is stored.', {
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    first: unlabelled,
+  })
+  const requests = registry.counter('svc_gateway_webhook_requests_total', 'Webhook requests, by status.')
+  const runs = registry.counter('svc_gateway_runs_accepted_total', 'Accepted runs, by kind.')
+  const firings = registry.counter('svc_gateway_schedule_firings_total', 'Firings of schedules.', unlabelled)
+  return {
+    accept: ({ args: [command], result: { outcome }, ms }) => {
+      seconds.observe(ms / 1000)
+      if (outcome !== 'accepted') return
+      if (command.request) requests.add({ status: 'accepted' })
+      for (const { kind } of command.runs ?? []) runs.add({ kind })
+      if (command.firing) firings.add()
+    },
+    recordRefusal: ({ args: [{ status, isUnauthenticated }] }) => {
+      // Only some of them are recorded. All of them are among the HTTP requests.
+      if (!isUnauthenticated) requests.add({ status })
     },
   }
 }
 
-const byStatus = (status: string): string => labels({ status })
-const accepted = byStatus('accepted')
-const withRun = labels({ outcome: 'cancelled' })
+function countApprovals(registry: Registry): CommitHandlers {
+  const approvals = registry.counter('svc_gateway_approvals_total', 'Ended approvals, by outcome.')
+  /** Each approval that ends with its run has a notice for those who were asked. */
+  const countWithRun = (notices: readonly unknown[] = []): void => {
+    if (notices.length > 0) approvals.add({ outcome: 'cancelled' }, notices.length)
+  }
+  return {
+    cancelQueuedRun: ({ args: [, { notices }], result: isCancelled }) => {
+      if (isCancelled) countWithRun(notices)
+    },
+    endRun: ({ args: [, { notices }], result: isEnded }) => {
+      if (isEnded) countWithRun(notices)
+    },
+    answerApproval: ({ args: [, { status }], result: isAnswered }) => {
+      if (isAnswered) approvals.add({ outcome: status })
+    },
+  }
+}
 
-const createHandlers = ({
-  webhookRequests,
-  runs,
-  steps,
-  deliveries,
-  approvals,
-  purged,
-  firings,
-  accepts,
-}: Omit<Meters, 'count'>): CommitHandlers => ({
-  accept: ({ args: [command], result: { outcome }, ms }) => {
-    accepts.observe(ms / 1000)
-    if (outcome !== 'accepted') return
-    if (command.request) count(webhookRequests, accepted)
-    if (command.runs) runs.countAccepted(command.runs)
-    if (command.firing) count(firings, '')
-  },
-  claimRuns: ({ result: claimed }) => claimed.forEach(steps.countStart),
-  recordSteps: ({ args: [, { steps: recorded }], result: isRecorded }) => {
-    if (isRecorded) steps.countSteps(recorded)
-  },
-  cancelQueuedRun: ({ args: [, { notices = [] }], result: isCancelled }) => {
-    if (isCancelled && notices.length > 0) count(approvals, withRun, notices.length)
-  },
-  endRun: ({ args: [, { steps: last = [], notices = [] }], result: isEnded }) => {
-    if (!isEnded) return
-    if (notices.length > 0) count(approvals, withRun, notices.length)
-    steps.countSteps(last)
-    const number = last.at(-1)?.number
-    if (number !== undefined) steps.stepsPerRun.observe(number)
-  },
-  recordRefusal: ({ args: [{ status, isUnauthenticated }] }) => {
-    // Only some of them are recorded. All of them are among the HTTP requests.
-    if (!isUnauthenticated) count(webhookRequests, byStatus(status))
-  },
-  endDelivery: ({ args: [, , { status }], result: isEnded }) => {
-    if (isEnded) count(deliveries, byStatus(status))
-  },
-  answerApproval: ({ args: [, { status }], result: isAnswered }) => {
-    if (isAnswered) count(approvals, labels({ outcome: status }))
-  },
-  purge: ({ result: { counts } }) => {
-    for (const [kind, times] of Object.entries(counts)) if (times > 0) count(purged, `kind="${kind}"`, times)
-  },
-  purgeBodies: ({ result }) => {
-    if (result.count > 0) count(purged, 'kind="bodies"', result.count)
-  },
-})
+function countOthers(registry: Registry): CommitHandlers {
+  const deliveries = registry.counter('svc_gateway_delivery_attempts_total', 'Delivery attempts, by result.')
+  const purged = registry.counter('svc_gateway_store_purged_total', 'Purged records, by kind.')
+  return {
+    endDelivery: ({ args: [, , { status }], result: isEnded }) => {
+      if (isEnded) deliveries.add({ status })
+    },
+    purge: ({ result: { counts } }) => {
+      for (const [kind, times] of Object.entries(counts)) if (times > 0) purged.add({ kind }, times)
+    },
+    purgeBodies: ({ result: { count } }) => {
+      if (count > 0) purged.add({ kind: 'bodies' }, count)
+    },
+  }
+}

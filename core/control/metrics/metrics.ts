@@ -4,9 +4,8 @@ import type { Budgets } from '../../budgets/budgets.ts'
 import { type BudgetView, viewBudget } from '../../budgets/view.ts'
 import type { Store } from '../../store/store.ts'
 import { readVersion } from '../../version.ts'
-import { labels } from './counters.ts'
 import type { Meters } from './meters.ts'
-import { family, histogram, histograms, type Samples } from './text-format.ts'
+import { family, type Labels, type Sample } from './registry.ts'
 
 export interface Metrics {
   /** Returns all metrics in the Prometheus text format. */
@@ -30,151 +29,96 @@ export function createMetrics({ meters, store, budgets, channels, jobs }: Metric
   return {
     read: async () => {
       const [counts, space, tallies] = await Promise.all([store.getLiveCounts(), store.getSpace(), budgets.list()])
-      const families = [
-        ...requestFamilies(meters),
-        ...runFamilies(meters, counts),
-        ...modelFamilies(meters),
-        ...budgetFamilies(tallies.map(viewBudget)),
-        ...approvalFamilies(meters, counts),
-        ...deliveryFamilies(meters, counts),
-        ...channelFamilies(channels()),
-        family('svc_gateway_preset_job_state', 'gauge The state of the job of a preset.', jobStates(jobs())),
-        ...scheduleFamilies(meters, counts),
-        ...reloadFamilies(meters),
-        ...storeFamilies(meters, space),
-        ...lagFamilies((lag ??= monitorLoop())),
-        ...processFamilies(),
+      const gauges = [
+        gauge('svc_gateway_info', 'The running version.', [[{ version: readVersion() }, 1]]),
+        ...workGauges(counts),
+        ...budgetGauges(tallies.map(viewBudget)),
+        ...channelGauges(channels()),
+        gauge('svc_gateway_preset_job_state', 'The state of the job of a preset.', jobs().map(stateOf)),
+        ...reloadGauges(meters.lastReload()),
+        ...storeGauges(space),
+        ...lagGauges((lag ??= monitorLoop())),
+        ...processMetrics(),
       ]
-      return `${families.flat().join('\n')}\n`
+      return `${[...meters.render(), ...gauges.flat()].join('\n')}\n`
     },
     close: () => void lag?.disable(),
   }
 }
 
 type LiveCounts = Awaited<ReturnType<MetricsDeps['store']['getLiveCounts']>>
-type Families = string[][]
 
-const requestFamilies = ({ httpRequests, accepts, webhookRequests }: Meters): Families => [
-  family('svc_gateway_info', 'gauge The running version.', [[`version="${readVersion()}"`, 1]]),
-  family('svc_gateway_http_requests_total', 'counter Answered requests, by route group and status.', httpRequests),
-  histogram('svc_gateway_accept_seconds', 'Time from accepting work until it is stored.', accepts),
-  family('svc_gateway_webhook_requests_total', 'counter Webhook requests, by status.', webhookRequests),
-]
-
-const runFamilies = ({ runs }: Meters, counts: LiveCounts): Families => [
-  family('svc_gateway_runs', 'gauge Runs that are queued or running, or wait for an approval.', byStatus(counts.runs)),
-  family('svc_gateway_runs_accepted_total', 'counter Accepted runs, by kind.', runs.accepted),
-  family('svc_gateway_runs_ended_total', 'counter Ended runs, by kind and status.', runs.ended),
-  histograms('svc_gateway_run_seconds', 'Duration of runs, by agent and model.', runs.seconds),
-  family(
-    'svc_gateway_run_failures_total',
-    'counter Failed and timed out runs, by agent, model and error type.',
-    runs.failures,
+const workGauges = ({ runs, approvals, deliveries, schedules }: LiveCounts): string[][] => [
+  gauge('svc_gateway_runs', 'Runs that are queued or running, or wait for an approval.', samplesBy('status', runs)),
+  gauge('svc_gateway_approvals_waiting', 'Tool calls that wait for an approval.', [[{}, approvals]]),
+  gauge('svc_gateway_deliveries', 'Unsent deliveries in the outbox, by status.', samplesBy('status', deliveries)),
+  gauge('svc_gateway_schedules', 'Number of schedules.', [[{}, schedules.count]]),
+  gauge(
+    'svc_gateway_schedule_next_timestamp_seconds',
+    'When the next schedule fires, in Unix time.',
+    schedules.nextAt === null ? [] : [[{}, schedules.nextAt / 1000]],
   ),
 ]
 
-const modelFamilies = ({ runs, steps }: Meters): Families => [
-  family('svc_gateway_model_tokens_total', 'counter Model tokens, by agent, model, hook and type.', runs.tokens),
-  family(
-    'svc_gateway_model_cost_usd_total',
-    'counter Cost of models in US dollars, by agent, model and hook.',
-    runs.cost,
-  ),
-  family(
-    'svc_gateway_model_unpriced_calls_total',
-    'counter Model calls without a known price, by agent, model and hook.',
-    runs.unpriced,
-  ),
-  family('svc_gateway_tool_calls_total', 'counter Tool calls of agents, by tool and outcome.', steps.toolCalls),
-  histograms('svc_gateway_model_call_seconds', 'Duration of model calls, by model.', steps.modelCalls),
-  histograms(
-    'svc_gateway_model_first_token_seconds',
-    'Time from a model call to the first part of its answer, by model.',
-    steps.firstToken,
-  ),
-  histogram('svc_gateway_run_steps', 'Steps of a run.', steps.stepsPerRun),
-  histogram('svc_gateway_run_queued_seconds', 'Time from accepting a run to its first attempt.', steps.queued),
-]
-
-const budgetFamilies = (budgets: readonly BudgetView[]): Families => [
-  family(
+const budgetGauges = (budgets: readonly BudgetView[]): string[][] => [
+  gauge(
     'svc_gateway_budget_used',
-    'gauge What was used of a budget in its window, by unit.',
+    'What was used of a budget in its window, by unit.',
     budgets.flatMap(({ key, used, limits }) => amountsOf(key, used, limits)),
   ),
-  family(
+  gauge(
     'svc_gateway_budget_limit',
-    'gauge The limit of a budget, by unit.',
+    'The limit of a budget, by unit.',
     budgets.flatMap(({ key, limits }) => amountsOf(key, limits, limits)),
   ),
 ]
 
 /** One sample for each limit. */
-const amountsOf = (budget: string, amounts: object, limits: object): (readonly [string, number])[] =>
-  Object.keys(limits).map((unit) => [labels({ budget, unit }), Number(amounts[unit as keyof object] ?? 0)] as const)
+const amountsOf = (budget: string, amounts: object, limits: object): Sample[] =>
+  Object.keys(limits).map((unit) => [{ budget, unit }, Number(amounts[unit as keyof object] ?? 0)])
 
-const approvalFamilies = (meters: Meters, { approvals }: LiveCounts): Families => [
-  family('svc_gateway_approvals_waiting', 'gauge Tool calls that wait for an approval.', [['', approvals]]),
-  family('svc_gateway_approvals_total', 'counter Ended approvals, by outcome.', meters.approvals),
-]
-
-const deliveryFamilies = (meters: Meters, { deliveries }: LiveCounts): Families => [
-  family('svc_gateway_deliveries', 'gauge Unsent deliveries in the outbox, by status.', byStatus(deliveries)),
-  family('svc_gateway_delivery_attempts_total', 'counter Delivery attempts, by result.', meters.deliveries),
-]
-
-const channelFamilies = (accounts: ReturnType<MetricsDeps['channels']>): Families => [
-  family(
+const channelGauges = (accounts: ReturnType<MetricsDeps['channels']>): string[][] => [
+  gauge(
     'svc_gateway_channel_connected',
-    'gauge Whether a channel account is connected.',
-    accounts.map(({ channel, accountId, state }) => [
-      labels({ channel, account: accountId }),
-      Number(state === 'connected'),
-    ]),
+    'Whether a channel account is connected.',
+    accounts.map(({ channel, accountId, state }) => [{ channel, account: accountId }, Number(state === 'connected')]),
   ),
-  family(
+  gauge(
     'svc_gateway_channel_state',
-    'gauge The state of a channel account.',
-    accounts.map(({ channel, accountId, state }) => [labels({ channel, account: accountId, state }), 1]),
+    'The state of a channel account.',
+    accounts.map(({ channel, accountId, state }) => stateOf({ channel, account: accountId, state })),
   ),
 ]
 
-const jobStates = (jobs: ReturnType<MetricsDeps['jobs']>): Samples =>
-  jobs.map(({ preset, state }) => [labels({ preset, state }), 1])
+const stateOf = (labels: Labels): Sample => [labels, 1]
 
-const scheduleFamilies = ({ firings }: Meters, { schedules }: LiveCounts): Families => [
-  family('svc_gateway_schedules', 'gauge Number of schedules.', [['', schedules.count]]),
-  family(
-    'svc_gateway_schedule_next_timestamp_seconds',
-    'gauge When the next schedule fires, in Unix time.',
-    schedules.nextAt === null ? [] : [['', schedules.nextAt / 1000]],
-  ),
-  family('svc_gateway_schedule_firings_total', 'counter Firings of schedules.', firings),
-]
-
-const reloadFamilies = ({ reload }: Meters): Families => [
-  family('svc_gateway_config_last_reload_successful', 'gauge Whether the last reload of the configuration succeeded.', [
-    ['', Number(reload.isSuccessful)],
+const reloadGauges = ({ isSuccessful, succeededAt }: ReturnType<Meters['lastReload']>): string[][] => [
+  gauge('svc_gateway_config_last_reload_successful', 'Whether the last reload of the configuration succeeded.', [
+    [{}, Number(isSuccessful)],
   ]),
-  family(
+  gauge(
     'svc_gateway_config_last_reload_success_timestamp_seconds',
-    'gauge When the configuration was last loaded, in Unix time.',
-    [['', reload.succeededAt]],
+    'When the configuration was last loaded, in Unix time.',
+    [[{}, succeededAt]],
   ),
-  family('svc_gateway_config_reloads_total', 'counter Configuration reloads, by result.', reload.total),
 ]
 
-const storeFamilies = ({ commits, purged }: Meters, { bytes, free }: { bytes: number; free: number }): Families => [
-  histogram('svc_gateway_store_commit_operations', 'Operations per commit.', commits),
-  family('svc_gateway_store_bytes', 'gauge Size of the store, used and free.', byState({ used: bytes - free, free })),
-  family('svc_gateway_store_purged_total', 'counter Purged records, by kind.', purged),
+const storeGauges = ({ bytes, free }: { bytes: number; free: number }): string[][] => [
+  gauge(
+    'svc_gateway_store_bytes',
+    'Size of the store, used and free.',
+    samplesBy('state', { used: bytes - free, free }),
+  ),
 ]
 
-const processFamilies = (): Families => [
-  family('process_cpu_seconds_total', 'counter CPU time.', [['', cpuSeconds()]]),
-  family('process_resident_memory_bytes', 'gauge Resident memory.', [['', process.memoryUsage.rss()]]),
-  family('process_start_time_seconds', 'gauge Start time of the process, in Unix time.', [
-    ['', Date.now() / 1000 - process.uptime()],
+const samplesBy = (label: string, counts: object): Sample[] =>
+  Object.entries(counts).map(([name, value]) => [{ [label]: name }, Number(value)])
+
+const processMetrics = (): string[][] => [
+  family({ type: 'counter', name: 'process_cpu_seconds_total', help: 'CPU time.' }, [[{}, cpuSeconds()]]),
+  gauge('process_resident_memory_bytes', 'Resident memory.', [[{}, process.memoryUsage.rss()]]),
+  gauge('process_start_time_seconds', 'Start time of the process, in Unix time.', [
+    [{}, Date.now() / 1000 - process.uptime()],
   ]),
 ]
 
@@ -192,23 +136,20 @@ function monitorLoop(): LoopDelay {
 }
 
 /** One metric per quantile, because a summary would also need a sum. */
-function lagFamilies(loop: LoopDelay): Families {
+function lagGauges(loop: LoopDelay): string[][] {
   const quantiles = [
     ['svc_gateway_event_loop_lag_p50_seconds', 50, 'Median'],
     ['svc_gateway_event_loop_lag_p99_seconds', 99, '99th percentile'],
     ['svc_gateway_event_loop_lag_max_seconds', 100, 'Maximum'],
   ] as const
-  const families = quantiles.map(([name, percent, what]) =>
-    family(name, `gauge ${what} event loop delay since the last scrape.`, [
-      ['', loop.count ? loop.percentile(percent) / 1e9 : 0],
+  const gauges = quantiles.map(([name, percent, what]) =>
+    gauge(name, `${what} event loop delay since the last scrape.`, [
+      [{}, loop.count ? loop.percentile(percent) / 1e9 : 0],
     ]),
   )
   loop.reset()
-  return families
+  return gauges
 }
 
-const samplesBy =
-  (label: string) =>
-  (counts: object): Samples =>
-    Object.entries(counts).map(([name, value]) => [`${label}="${name}"`, Number(value)] as const)
-const [byStatus, byState] = [samplesBy('status'), samplesBy('state')]
+const gauge = (name: string, help: string, samples: readonly Sample[]): string[] =>
+  family({ type: 'gauge', name, help }, samples)
