@@ -138,7 +138,7 @@ describe('svc-gateway check', () => {
     expect(await run(folder, ['check', '--strict'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
   })
 
-  it('prints the same warnings that the start and a reload log', async () => {
+  it('prints the same warnings that the start and a reload log', { timeout: 120_000 }, async () => {
     const folder = temporaryFolder()
     const file = join(folder, 'gateway.json5')
     writeFileSync(file, brokenHooks, { mode: 0o600 })
