@@ -2,9 +2,10 @@
 // caller that is gone.
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, inject, it, onTestFinished, vi } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { ask, gatewayToken, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { createDatabase } from '../postgres.ts'
 import { createLaunchPad, plugins } from './launch-pad.ts'
 
 const headers = { authorization: `Bearer ${gatewayToken}` }
@@ -13,6 +14,12 @@ async function prepare() {
   const [model, dir] = [await startModel(), temporaryFolder()]
   const pad = createLaunchPad(dir)
   return { dir, pad, document: { ...pad.document(), providers: model.providers, plugins: [plugins] } }
+}
+
+async function emptyDatabase(): Promise<string> {
+  const { url, remove } = await createDatabase(inject('postgresUrl'))
+  onTestFinished(remove)
+  return url
 }
 
 /** Calls `launch` over MCP. Resolves with the text of the answer; with `undefined` if the connection breaks. */
@@ -60,9 +67,10 @@ it('a call whose gateway is killed is not made, and a later answer says so', asy
   expect(pad.launches()).toEqual([])
 })
 
-it('a call whose client has gone is not made', async () => {
+it.each(['SQLite', 'PostgreSQL'])('a call whose client has gone is not made, on %s', async (engine) => {
   const { dir, pad, document } = await prepare()
-  const { url } = await startGateway(document, dir)
+  const storage = engine === 'SQLite' ? {} : { storage: { url: await emptyDatabase() } }
+  const { url } = await startGateway({ ...document, ...storage }, dir)
   const client = new AbortController()
   const call = callMcp(url, client.signal)
   const id = await untilAsked(url)

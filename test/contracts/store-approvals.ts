@@ -138,10 +138,13 @@ export function approvalsContract(opened: OpenStore): void {
       expect(await store.listDueApprovals(start + 10)).toMatchObject([{ id: 'gone', awaitedUntil: start + 10 }])
       for (const status of ['approved', 'denied'] as const)
         expect(await store.answerApproval('gone', { ...answer, status, at: start + 10 })).toBe(false)
+      const cancelled = { ...answer, status: 'cancelled', by: null, at: start + 10 } as const
+      expect(await store.answerApproval('gone', cancelled)).toBe(true)
+      expect(await store.answerApproval('gone', cancelled)).toBe(false)
       expect(await store.answerApproval('patient', { ...answer, at: start + 19 })).toBe(true)
       await store.extendApproval('patient', start + 30)
       expect(await store.getApproval('patient')).toMatchObject({ status: 'approved', awaitedUntil: start + 20 })
-      expect(await store.getNextApprovalExpiry()).toBe(start + 10)
+      expect(await store.getNextApprovalExpiry()).toBeUndefined()
     })
 
     it('end with their run, whose approver is told, and take no answer then', async () => {

@@ -229,16 +229,16 @@ export interface ApprovalAnswer {
   audit?: AuditedChange | undefined
 }
 
-/** An answer after the end of the time is too late, and nothing expires before it. */
+/** An answer after the end of the time is too late, and nothing expires before it. A caller may leave at any time. */
 const timeConditions: Record<ApprovalAnswer['status'], string> = {
-  approved: `${deadline} > ?`,
-  denied: `${deadline} > ?`,
-  expired: `${deadline} <= ?`,
-  cancelled: '? > 0',
+  approved: `AND ${deadline} > ?`,
+  denied: `AND ${deadline} > ?`,
+  expired: `AND ${deadline} <= ?`,
+  cancelled: '',
 }
 const answerSql = (status: ApprovalAnswer['status']) => `
   UPDATE approval SET status = '${status}', answered_at = ?, answered_by = ?, reason = ?
-  WHERE id = ? AND status = 'waiting' AND ${timeConditions[status]}
+  WHERE id = ? AND status = 'waiting' ${timeConditions[status]}
   RETURNING run_id AS "runId"`
 const requeueSql = `UPDATE run SET status = 'queued' WHERE id = ? AND status = 'waiting'`
 
@@ -248,7 +248,8 @@ const requeueSql = `UPDATE run SET status = 'queued' WHERE id = ? AND status = '
  */
 export async function answerApproval(tx: Transaction, id: string, answer: ApprovalAnswer): Promise<boolean> {
   const { status, at, by, reason, deliveries, audit } = answer
-  const [row] = await tx.all<{ runId: string }>(answerSql(status), at, by && JSON.stringify(by), reason, id, at)
+  const values = [at, by && JSON.stringify(by), reason, id, ...(status === 'cancelled' ? [] : [at])]
+  const [row] = await tx.all<{ runId: string }>(answerSql(status), ...values)
   if (!row) return false
   await tx.run(requeueSql, row.runId)
   await insertDeliveries(tx, deliveries, at)
