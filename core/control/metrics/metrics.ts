@@ -34,7 +34,7 @@ export function createMetrics({ meters, store, budgets, channels, jobs }: Metric
         ...workGauges(counts),
         ...budgetGauges(tallies.map(viewBudget)),
         ...channelGauges(channels()),
-        gauge('svc_gateway_preset_job_state', 'The state of the job of a preset.', jobs().map(stateOf)),
+        gauge('svc_gateway_preset_job_state', 'The state of the job of a preset.', jobStates(jobs())),
         ...reloadGauges(meters.lastReload()),
         ...storeGauges(space),
         ...lagGauges((lag ??= monitorLoop())),
@@ -89,6 +89,9 @@ const channelGauges = (accounts: ReturnType<MetricsDeps['channels']>): string[][
     accounts.map(({ channel, accountId, state }) => stateOf({ channel, account: accountId, state })),
   ),
 ]
+
+const jobStates = (jobs: ReturnType<MetricsDeps['jobs']>): Sample[] =>
+  jobs.map(({ preset, state }) => stateOf({ preset, state }))
 
 const stateOf = (labels: Labels): Sample => [labels, 1]
 
