@@ -32,6 +32,8 @@ const normalize = (text: string) =>
     .replaceAll(/\([\d.]+ ms\)/g, '(TIME)')
     .replaceAll(/(?<= {2}|after )\d[\d.]* m?s */g, 'TIME ')
     .replaceAll(/^delivery +/gm, 'delivery  ')
+    // How many rows a store has depends on what the gateway does meanwhile.
+    .replaceAll(/^([a-z_]+ +|Would copy )\d+(?= rows|$)/gm, '$1COUNT')
     .replaceAll(/[\da-f]{8}-[\da-f]{4}-7[\da-f-]{21}/g, 'ID')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/^[\w-]{43}$/gm, 'TOKEN')
