@@ -57,8 +57,14 @@ export function createMeters(): Meters {
       }
     },
     countCommitted: (opening) => {
-      const meters = [countAccepts, countApprovals, countOthers, countSteps].map((count) => count(registry))
-      meters.push(countRuns(registry, opening.store))
+      const meters = [
+        countAccepts(registry),
+        countRuns(registry, opening.store),
+        countSteps(registry),
+        countApprovals(registry),
+        countDeliveries(registry),
+        countPurged(registry),
+      ]
       opening.commits.subscribe((call) => meters.forEach((handlers) => handleCommit(handlers, call)))
     },
     render: registry.render,
@@ -111,13 +117,18 @@ function countApprovals(registry: Registry): CommitHandlers {
   }
 }
 
-function countOthers(registry: Registry): CommitHandlers {
-  const deliveries = registry.counter('svc_gateway_delivery_attempts_total', 'Delivery attempts, by result.')
-  const purged = registry.counter('svc_gateway_store_purged_total', 'Purged records, by kind.')
+function countDeliveries(registry: Registry): CommitHandlers {
+  const attempts = registry.counter('svc_gateway_delivery_attempts_total', 'Delivery attempts, by result.')
   return {
     endDelivery: ({ args: [, , { status }], result: isEnded }) => {
-      if (isEnded) deliveries.add({ status })
+      if (isEnded) attempts.add({ status })
     },
+  }
+}
+
+function countPurged(registry: Registry): CommitHandlers {
+  const purged = registry.counter('svc_gateway_store_purged_total', 'Purged records, by kind.')
+  return {
     purge: ({ result: { counts } }) => {
       for (const [kind, times] of Object.entries(counts)) if (times > 0) purged.add({ kind }, times)
     },
