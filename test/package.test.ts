@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { installPackage } from './install-package.ts'
@@ -28,6 +28,16 @@ const roll = defineTool<Static<typeof Args>>({
   },
 })
 export default defineToolset({ name: 'dice', description: 'Dice.', tools: [roll] })`
+
+/** Writes the name of each source map that is read to standard error. */
+const watchMaps = `import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+const { readFileSync } = fs
+fs.readFileSync = (file, ...options) => {
+  if (String(file).endsWith('.map')) process.stderr.write('reads ' + file + '\\n')
+  return readFileSync(file, ...options)
+}
+syncBuiltinESMExports()`
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -76,9 +86,10 @@ describe('the installed package', () => {
   it('loads its own extensions and a plugin, and names TypeScript sources in stack traces', async () => {
     await writeFile(join(dir, 'dice.ts'), dice)
     const token = 'token-of-the-gateway-0123456789'
-    const { url, log } = await start(join(dir, 'plugged'), {
-      gateway: { auth: { token } },
-      plugins: [join(dir, 'dice.ts')],
+    await writeFile(join(dir, 'watch-maps.mjs'), watchMaps)
+    const config = { gateway: { auth: { token } }, plugins: [join(dir, 'dice.ts')] }
+    const { url, log } = await start(join(dir, 'plugged'), config, {
+      NODE_OPTIONS: `--import=${pathToFileURL(join(dir, 'watch-maps.mjs')).href}`,
     })
     const headers = { authorization: `Bearer ${token}` }
     const roll = async (sides: number) => {
@@ -87,7 +98,10 @@ describe('the installed package', () => {
       return await response.json()
     }
     expect(await roll(1)).toMatchObject({ error: { type: 'invalid_arguments', message: 'One side is not enough.' } })
+    // The plugin has been compiled. The maps of the whole program need some 25 MB.
+    expect(log()).not.toContain('reads ')
     expect(await roll(0)).toMatchObject({ error: { type: 'tool_failed' } })
+    expect(log()).toMatch(/^reads .*\.js\.map$/m)
     expect(log()).toMatch(/"reason":"TypeError","at":"clean \([^"]*\bcore\/kit\/text\.ts:\d+:\d+\)"/)
     const { plugins } = (await (await fetch(`${url}/api/extensions`, { headers })).json()) as { plugins: Plugin[] }
     const own = plugins

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 /** A call site, which has the text of a line in a stack trace. */
 interface Frame {
+  getFileName(): string | null
   toString(): string
 }
 
@@ -25,11 +26,14 @@ export function mapStackTraces(): void {
     return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
   }
 
-  Error.prepareStackTrace = (error, frames: readonly Frame[]) =>
-    [describeError(error), ...frames.map((frame) => `    at ${frame.toString()}`)]
-      .join('\n')
-      .replace(ownPosition, toSource)
+  Error.prepareStackTrace = (error, frames: readonly Frame[]) => {
+    const trace = [describeError(error), ...frames.map((frame) => `    at ${frame.toString()}`)].join('\n')
+    return isBabel(frames[0]) ? trace : trace.replace(ownPosition, toSource)
+  }
 }
+
+/** While Babel compiles a plugin, it reads stack traces that it shows nobody. */
+const isBabel = (frame: Frame | undefined): boolean => /[\\/]babel\.cjs$/.test(frame?.getFileName() ?? '')
 
 /** What was thrown may have a broken `toString` or getters that throw. */
 function describeError(error: Error): string {
