@@ -136,7 +136,9 @@ function viewAttempts(run: Omit<ListedRun, 'seq'>): Pick<Run, 'queuedMs' | 'atte
     startedAt !== null && status !== 'queued' && status !== 'waiting' && attempts.at(-1)?.startedAt !== startedAt
   const latest = isLatest ? [{ startedAt: iso(startedAt), ...(endedAt !== null && { endedAt: iso(endedAt) }) }] : []
   const firstStart = attempts[0]?.startedAt ?? startedAt
-  return { attempts: [...earlier, ...latest], ...(firstStart !== null && { queuedMs: firstStart - createdAt }) }
+  // Two gateways whose clocks differ a little, or a clock that was set back, may have said the times.
+  const queued = firstStart !== null && { queuedMs: Math.max(0, firstStart - createdAt) }
+  return { attempts: [...earlier, ...latest], ...queued }
 }
 
 function viewDelivery({ id, channel, to, status, reason }: Omit<StoredDelivery, 'seq'>): Run['deliveries'][number] {

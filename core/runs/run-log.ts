@@ -16,7 +16,7 @@ export function logRetry(log: Log, run: StoredRun, { notBefore, result: { error,
 }
 
 export function logRunEnd(log: Log, run: StoredRun, { status, at, deliveries, result: { error } }: RunEnd): void {
-  const fields = { ...createRunFields(run), status, ms: at - (run.startedAt ?? run.createdAt) }
+  const fields = { ...createRunFields(run), status, ms: Math.max(0, at - (run.startedAt ?? run.createdAt)) }
   if (status === 'failed' || status === 'timed_out')
     log.warn({ ...fields, type: error?.type, reason: error?.message }, 'run failed')
   else log.info(fields, 'run ended')

@@ -51,7 +51,8 @@ export function createRegistry(): Registry {
           series.set(key, found)
           const bucket = found.buckets.find(({ bound }) => value <= bound)
           if (bucket) bucket.count++
-          found.sum += value
+          // A time is negative if the clock was set back meanwhile. A sum only grows.
+          found.sum += Math.max(0, value)
         },
       }
     },
