@@ -102,6 +102,7 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
   )
   const limit = createTimeLimit(timeoutSeconds * 1000, () => stop.abort(new Stopped('timed_out')))
   try {
+    stop.signal.throwIfAborted()
     const refused = run.steps === 0 ? await refuseStart(deps, run, stop.signal) : undefined
     if (refused) return refused
     const context = await readTurnContext(deps, run, stop.signal)

@@ -102,12 +102,10 @@ export function createRuns(deps: RunsDeps): Runs {
     onWait: async (run, wait) => {
       if (await completion.wait(run, wait)) queue.add(1)
     },
-    onSuspended: async (run, cancellation) => {
-      const status = await completion.suspend(run)
-      if (status === 'queued') queue.add(1)
-      const cancelled = cancellation()
-      if (status !== undefined && cancelled) await cancelQueued(run.id, cancelled.audit)
+    onSuspended: async (run) => {
+      if ((await completion.suspend(run)) === 'queued') queue.add(1)
     },
+    onCancelled: (id) => cancelQueued(id),
     onSettled: () => claims.notify(),
     leaseMs,
     isShared,
@@ -125,7 +123,10 @@ export function createRuns(deps: RunsDeps): Runs {
     log,
   })
 
-  const shared = isShared ? createSharedRuns({ replicas, claims, waiters }) : undefined
+  const onCancelled = (id: string): void => {
+    if (!active.cancel(id)) void cancelQueued(id).catch(() => undefined)
+  }
+  const shared = isShared ? createSharedRuns({ replicas, claims, waiters, onCancelled }) : undefined
 
   /** Starts what is stored although this process does not know it: its commit came late, or the answer was lost. */
   const catchUp = async (): Promise<void> => {
@@ -136,12 +137,24 @@ export function createRuns(deps: RunsDeps): Runs {
   }
   const recovery = createPoller({ claim: catchUp, retryMs, log })
 
-  const cancelQueued = async (id: string, audit: AuditedChange | undefined): Promise<boolean> => {
+  const cancelQueued = async (id: string, audit?: AuditedChange): Promise<boolean> => {
     if (!(await completion.cancelQueued(id, audit))) return false
     queue.add(-1)
     // The next run of the session may start now.
     claims.notify()
     return true
+  }
+
+  /** Stores it first, so that it holds after a crash and for a run of another gateway, too. */
+  const cancelRunning = async (id: string, audit: AuditedChange | undefined): Promise<boolean> => {
+    const isRunning = await store.cancelRunningRun(id, { at: Date.now(), audit }).catch((error: unknown) => {
+      // The run stops although that cannot be stored.
+      active.cancel(id)
+      throw error
+    })
+    // A claim may be about to start it here.
+    if (isRunning && !active.cancel(id)) void claims.settled().then(() => active.cancel(id))
+    return isRunning
   }
 
   return {
@@ -157,12 +170,9 @@ export function createRuns(deps: RunsDeps): Runs {
       onUncertain: recovery.notify,
     }),
     waitForEnd: waiters.wait,
-    cancel: async (id, audit) => {
-      if (active.cancel(id, audit) || (await cancelQueued(id, audit))) return true
-      // A claim may have started the run in the meantime.
-      await claims.settled()
-      return active.cancel(id, audit)
-    },
+    // The run may start in the meantime.
+    cancel: async (id, audit) =>
+      (await cancelRunning(id, audit)) || (await cancelQueued(id, audit)) || (await cancelRunning(id, audit)),
     retry: async (id, audit) => {
       queue.check(1)
       const run = await store.getRun(id)

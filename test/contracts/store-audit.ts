@@ -85,9 +85,10 @@ export function auditContract(opened: OpenStore): void {
       expect(await store.cancelQueuedRun(waiting.id, cancelled)).toBe(true)
       expect(await store.cancelQueuedRun(waiting.id, cancelled)).toBe(false)
       const run = await startRun(store)
-      const end = runEnd({ status: 'failed', audit: newAudit({ action: 'run.cancel' }) })
-      await store.endRun(run, end)
-      await store.endRun(run, end)
+      const cancel = { at: start, audit: newAudit({ action: 'run.cancel' }) }
+      expect(await store.cancelRunningRun(run.id, cancel)).toBe(true)
+      expect(await store.cancelRunningRun(run.id, cancel)).toBe(true)
+      await store.endRun(run, runEnd({ status: 'failed' }))
       await store.retryRun(run.id, { id: 'again', at: start }, newAudit({ action: 'run.retry' }))
       await store.retryRun(run.id, { id: 'once more', at: start }, newAudit({ action: 'run.retry' }))
       expect(await actions()).toEqual(['run.retry', 'run.cancel', 'run.cancel', 'chat.send'])

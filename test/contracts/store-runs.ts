@@ -222,7 +222,7 @@ export function runsContract(opened: OpenStore): void {
 
     it('that is renewed is not recovered', async () => {
       const run = await startRun(opened.store)
-      expect(await opened.store.renewRun(run, start + 120_000)).toBe(true)
+      expect(await opened.store.renewRun(run, start + 120_000)).toBe('renewed')
       expect(await opened.store.recoverExpiredRuns(start + 60_000)).toEqual({ queued: 0, exhausted: [] })
     })
 
@@ -264,7 +264,7 @@ export function runsContract(opened: OpenStore): void {
         deliveries: [newDelivery({ runId: stale.id })],
       })
       const triesInVain = async () => {
-        expect(await store.renewRun(stale, start + 999_999)).toBe(false)
+        expect(await store.renewRun(stale, start + 999_999)).toBe('lost')
         expect(await store.releaseRun(stale, start)).toBe(false)
         expect(await store.claimEvents(stale, stale.sessionKey, { count: 9, characters: 999 })).toEqual([])
         expect(await store.endRun(stale, late)).toBe(false)
@@ -326,6 +326,32 @@ export function runsContract(opened: OpenStore): void {
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(0)
       expect(await store.listRunDeliveries([run.id])).toEqual([])
       expect(await store.endRun(run, runEnd())).toBe(true)
+    })
+  })
+
+  describe('cancelRunningRun', () => {
+    it('is known to the holder of the run, and to the next one, until the run has ended', async () => {
+      const { store } = opened
+      const run = await startRun(store)
+      expect(run).not.toHaveProperty('isCancelled')
+      expect(await store.cancelRunningRun(run.id, { at: start })).toBe(true)
+      expect(await store.cancelRunningRun(run.id, { at: start })).toBe(true)
+      expect(await store.renewRun(run, start + 60_000)).toBe('cancelled')
+      await store.recoverExpiredRuns(start + 60_000)
+      expect(await store.cancelRunningRun(run.id, { at: start })).toBe(false)
+      const [again] = await claim(store)
+      expect(again).toMatchObject({ id: run.id, isCancelled: true })
+      expect(await store.endRun(again!, runEnd({ status: 'cancelled' }))).toBe(true)
+      expect(await store.cancelRunningRun(run.id, { at: start })).toBe(false)
+    })
+
+    it('changes neither a queued nor an unknown run', async () => {
+      const { store } = opened
+      const queued = newRun()
+      await store.accept({ at: start, runs: [queued] })
+      expect(await store.cancelRunningRun(queued.id, { at: start })).toBe(false)
+      expect(await store.cancelRunningRun('nothing', { at: start })).toBe(false)
+      expect((await claim(store))[0]).not.toHaveProperty('isCancelled')
     })
   })
 

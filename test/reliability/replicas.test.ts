@@ -68,6 +68,37 @@ describe('two gateways on one database', () => {
     expect(await other.get(`/runs/${answers[1]?.body.runId}`)).toMatchObject({ status: 200 })
   })
 
+  it('cancel a run, whichever of them executes it', async () => {
+    const model = await startModel()
+    model.otherwise({ hang: true })
+    const changes = {
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } },
+    }
+    const [one, other] = await Promise.all([start(changes), start(changes)])
+    const operator = { authorization: `Bearer ${gatewayToken}` }
+    const cancel = (gateway: RunningGateway, id: string) => gateway.post(`/api/runs/${id}/cancel`, {}, operator)
+    // Each of them may execute any of the runs.
+    const runIds = await Promise.all(
+      [one, other, one, other].map(async ({ post }) => {
+        const { body } = await post('/hooks/agent', { message: 'Go.', deliver: false, wakeMode: 'next-heartbeat' })
+        return body.runId as string
+      }),
+    )
+    await model.request(3)
+    for (const [n, id] of runIds.entries()) {
+      expect((await cancel(n < 2 ? one : other, id)).status).toBe(200)
+      await expect.poll(async () => (await other.get(`/runs/${id}`)).body.status).toBe('cancelled')
+      expect(await cancel(other, id)).toMatchObject({
+        status: 409,
+        body: { error: { message: 'The run has already ended: its status is cancelled.' } },
+      })
+    }
+    const { items } = (await other.get('/api/audit?action=run.cancel')).body
+    const done = items.filter(({ outcome }: { outcome: string }) => outcome === 'done')
+    expect(done.map(({ target }: { target: string }) => target).toSorted()).toEqual(runIds.toSorted())
+  })
+
   it('try a run that waits for a provider when either of them gets an answer from it', async () => {
     const own = await createDatabase(inject('postgresUrl'))
     onTestFinished(own.remove)

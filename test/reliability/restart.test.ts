@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type ModelServer, startModel } from '../doubles/model.ts'
+import { silent } from '../store/acknowledging.ts'
+import { openStore } from '../store/open-store.ts'
 import { type Document, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { ended, post, start } from './process.ts'
 
@@ -38,6 +40,26 @@ describe('a run during which the process dies', () => {
     expect(await promptWith(model, 'Hook Poison (failed):', 2)).toContain('2 times in a row')
     const other = await third.post('/hooks/agent', { message: 'harmless', deliver: false }, { prefer: 'wait=20' })
     expect(other.body.status).toBe('succeeded')
+  })
+
+  it('is not tried again if it was cancelled', async () => {
+    const [dir, model] = [temporaryFolder(), await startModel()]
+    model.script({ hang: true })
+    model.otherwise({ text: 'Done.' })
+    const before = await start(dir, onModel(model, { heartbeat: { every: '0' } }))
+    const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
+    const { body } = await post(before.url, ['agent', { message: 'Delete everything.', ...quiet }])
+    await model.request(0)
+    await before.end('SIGKILL')
+    // The process died between the cancellation and the end of the run.
+    const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: silent })
+    expect(await store.cancelRunningRun(body.runId, { at: Date.now() })).toBe(true)
+    await store.close()
+    const after = await startGateway(onModel(model, { heartbeat: { every: '0' } }), dir)
+    expect(await ended(after.url, body.runId)).toMatchObject({ status: 'cancelled' })
+    await after.post('/hooks/agent', { message: 'Something else.', ...quiet }, { prefer: 'wait=20' })
+    expect(model.requests).toHaveLength(2)
+    expect(await model.prompt(1)).toContain('Something else.')
   })
 
   it('leaves its claimed events to the next run', async () => {

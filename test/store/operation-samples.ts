@@ -66,6 +66,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   getRequest: [['a request']],
   claimRuns: [[claim]],
   renewRun: [[held, start]],
+  cancelRunningRun: [['held', { at: start }]],
   endRun: [
     [held, runEnd({ transcript: [{ message: 'a' }], events: [newEvent()], deliveries: [newDelivery()] })],
     [held, runEnd({ eventsRendered: false })],

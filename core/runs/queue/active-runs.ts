@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError } from '../../errors.ts'
 import type { Log } from '../../plugin/plugin.ts'
-import type { AuditedChange, BudgetWait, RunRetry, Store, StoredRun } from '../../store/store.ts'
+import type { BudgetWait, RunRetry, Store, StoredRun } from '../../store/store.ts'
 import type { Attempt } from '../attempt.ts'
 import { type AttemptResult, Stopped } from '../attempt-result.ts'
 import { identifyRun } from '../run-log.ts'
@@ -14,8 +14,8 @@ export interface ActiveRuns {
   start(run: StoredRun, leasedAt: number): void
   /** In a shared store: stops runs whose lease could not be renewed, because another gateway may have them now. */
   stopExpired(): void
-  /** Returns false if the run is not active. `audit` is stored with its end. */
-  cancel(id: string, audit?: AuditedChange): boolean
+  /** Stops a run that was cancelled. Returns false if it is not active. */
+  cancel(id: string): boolean
   renewLeases(): Promise<void>
   /** Lets the runs finish for `ms` milliseconds, then stops the rest and puts them back into the queue. */
   close(ms: number): Promise<void>
@@ -24,11 +24,12 @@ export interface ActiveRuns {
 interface ActiveRunsDeps {
   store: Pick<Store, 'renewRun' | 'releaseRun'>
   attempt: Attempt
-  onResult(run: StoredRun, result: AttemptResult, audit: AuditedChange | undefined): Promise<void>
+  onResult(run: StoredRun, result: AttemptResult): Promise<void>
   onRetry(run: StoredRun, retry: RunRetry): Promise<void>
   onWait(run: StoredRun, wait: BudgetWait): Promise<void>
-  /** @param cancellation says whether the run was cancelled in the meantime, and by whom */
-  onSuspended(run: StoredRun, cancellation: () => { audit: AuditedChange | undefined } | undefined): Promise<void>
+  onSuspended(run: StoredRun): Promise<void>
+  /** Called for a run that was cancelled when it had returned to the queue. */
+  onCancelled(id: string): Promise<unknown>
   /** Called when the process has room for another run. */
   onSettled(): void
   leaseMs: number
@@ -45,8 +46,6 @@ interface ActiveRun {
   /** When the lease expires, in monotonic milliseconds. */
   leasedUntil: number
   stop: AbortController
-  /** Who cancelled it. */
-  audit?: AuditedChange | undefined
   done: Promise<void>
 }
 
@@ -57,16 +56,15 @@ export function createActiveRuns(deps: ActiveRunsDeps): ActiveRuns {
     ids: () => [...active.keys()],
     start: (run, leasedAt) => {
       const stop = new AbortController()
-      const auditOf = () => active.get(run.id)?.audit
-      const done = executeRun(deps, { run, stop, auditOf }).finally(() => {
+      if (run.isCancelled) stop.abort(new Stopped('cancelled'))
+      const done = executeRun(deps, { run, stop }).finally(() => {
         active.delete(run.id)
         deps.onSettled()
       })
       active.set(run.id, { run, stop, done, leasedUntil: leasedAt + deps.leaseMs })
     },
-    cancel: (id, audit) => {
+    cancel: (id) => {
       const running = active.get(id)
-      if (running) running.audit ??= audit
       running?.stop.abort(new Stopped('cancelled'))
       return running !== undefined
     },
@@ -74,9 +72,9 @@ export function createActiveRuns(deps: ActiveRunsDeps): ActiveRuns {
       const renew = async (running: ActiveRun): Promise<void> => {
         const { run, stop } = running
         const sentAt = performance.now()
-        const isRenewed = await deps.store.renewRun(run, Date.now() + deps.leaseMs)
-        if (isRenewed) running.leasedUntil = sentAt + deps.leaseMs
-        else if (active.has(run.id)) stop.abort(new Stopped('lost'))
+        const state = await deps.store.renewRun(run, Date.now() + deps.leaseMs)
+        if (state !== 'lost') running.leasedUntil = sentAt + deps.leaseMs
+        if (state !== 'renewed' && active.has(run.id)) stop.abort(new Stopped(state))
       }
       const renewed = await Promise.allSettled(Array.from(active.values(), renew))
       const failed = renewed.find((one) => one.status === 'rejected')
@@ -99,19 +97,14 @@ export function createActiveRuns(deps: ActiveRunsDeps): ActiveRuns {
 const isCancelled = ({ aborted, reason }: AbortSignal): boolean =>
   aborted && reason instanceof Stopped && reason.reason === 'cancelled'
 
-interface Execution extends Pick<ActiveRun, 'run' | 'stop'> {
-  /** Who cancelled the run, if somebody did. */
-  auditOf(): AuditedChange | undefined
-}
-
-async function executeRun(deps: ActiveRunsDeps, { run, stop, auditOf }: Execution): Promise<void> {
+async function executeRun(deps: ActiveRunsDeps, { run, stop }: Pick<ActiveRun, 'run' | 'stop'>): Promise<void> {
   try {
     const ended = await deps.attempt(run, stop)
     if ('retry' in ended) await deps.onRetry(run, ended.retry)
     else if ('wait' in ended) await deps.onWait(run, ended.wait)
-    else if ('isSuspended' in ended)
-      await deps.onSuspended(run, () => (isCancelled(stop.signal) ? { audit: auditOf() } : undefined))
-    else await deps.onResult(run, ended, ended.status === 'cancelled' ? auditOf() : undefined)
+    else if ('isSuspended' in ended) await deps.onSuspended(run)
+    else return await deps.onResult(run, ended)
+    if (isCancelled(stop.signal)) await deps.onCancelled(run.id)
   } catch (error) {
     if (!(error instanceof Stopped))
       deps.log.error({ ...identifyRun(run), ...describeError(error) }, 'could not end a run')

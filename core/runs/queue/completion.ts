@@ -13,7 +13,7 @@ export interface Completion {
    * Stores the end of a run. The work is done, so this waits as long as the store is unavailable. It gives up only when
    * the gateway stops or the lease is lost.
    */
-  complete(run: StoredRun, result: AttemptResult, audit?: AuditedChange): Promise<void>
+  complete(run: StoredRun, result: AttemptResult): Promise<void>
   /** Puts a run back into the queue. Returns false if that was not stored: then another claim recovers the run. */
   postpone(run: StoredRun, retry: RunRetry): Promise<boolean>
   /** Puts a run back into the queue, where it waits for a budget. Returns false if that was not stored. */
@@ -51,8 +51,8 @@ export function createCompletion(deps: CompletionDeps): Completion {
   }
 
   return {
-    complete: async (run, result, audit) => {
-      const end = { ...(await retryUntilStored(() => outcome.resolve(run, result), patience)), audit }
+    complete: async (run, result) => {
+      const end = await retryUntilStored(() => outcome.resolve(run, result), patience)
       if (await retryUntilStored(() => store.endRun(run, end), patience)) publish(run, end)
     },
     postpone: (run, retry) => retryUntilStored(() => store.releaseRun(run, Date.now(), retry), patience),

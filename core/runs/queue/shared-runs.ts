@@ -14,11 +14,13 @@ interface SharedRunsDeps {
   replicas: Replicas
   claims: Pick<RunClaims, 'notify' | 'notifyRetries'>
   waiters: Pick<Waiters, 'recheck'>
+  /** Called with a run that was cancelled by way of another gateway. */
+  onCancelled(id: string): void
 }
 
 const pollMs = 2_000
 
-export function createSharedRuns({ replicas, claims, waiters }: SharedRunsDeps): SharedRuns {
+export function createSharedRuns({ replicas, claims, waiters, onCancelled }: SharedRunsDeps): SharedRuns {
   let timer: NodeJS.Timeout | undefined
 
   const poll = (): void => {
@@ -29,6 +31,7 @@ export function createSharedRuns({ replicas, claims, waiters }: SharedRunsDeps):
   return {
     start: () => {
       replicas.subscribe(workTopics.runs, claims.notify)
+      replicas.subscribe(workTopics.cancelled, onCancelled)
       replicas.subscribe(workTopics.ended, waiters.recheck)
       replicas.subscribe(catchUp, poll)
       timer = setInterval(poll, pollMs).unref()

@@ -8,6 +8,8 @@ import type { RunEnd } from '../store.ts'
 export const workTopics = {
   /** A run is queued, or there is room for one. */
   runs: { name: 'runs', item: Type.Null() },
+  /** A running run was cancelled. The message is its id. */
+  cancelled: { name: 'run cancelled', item: Type.String() },
   /** A run has ended. The message is its id. */
   ended: { name: 'run ended', item: Type.String() },
   /** An approval was answered. The message is its id. */
@@ -31,6 +33,7 @@ export function sendWorkMessages(commits: Pick<Commits, 'subscribe'>, { publish 
       if (deliveries.length > 0) notifyOutbox()
     },
     endRun: ({ args: [{ id }, end], result: isEnded }) => isEnded && notifyEnded(id, end),
+    cancelRunningRun: ({ args: [id], result: isCancelled }) => isCancelled && publish(workTopics.cancelled, id),
     cancelQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && notifyEnded(id, end),
     releaseRun: ({ result: isReleased }) => isReleased && notifyQueued(),
     // There is room for another run now, or this one goes on.

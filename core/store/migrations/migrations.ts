@@ -45,14 +45,16 @@ const requestTables = ({ sequence, integer, text, table, keyed }: Dialect): stri
 
 const runTables = ({ sequence, integer, text, table, keyed }: Dialect): string[] => [
   // `not_before` is the time of the retry; `aside` is 1 while later runs of the session may start before it.
+  // `cancelled` is 1 if the run was cancelled while it was running, until its gateway has ended it.
   // `key_scope` and `idempotency_key` are the key of the request that started the run.
   `CREATE TABLE run (
     seq ${sequence}, id ${text} NOT NULL UNIQUE, kind ${text} NOT NULL, agent_id ${text} NOT NULL,
     session_key ${text} NOT NULL, status ${text} NOT NULL DEFAULT 'queued', attempt ${integer} NOT NULL DEFAULT 0,
     max_attempts ${integer} NOT NULL, last_progress ${integer} NOT NULL DEFAULT 0, steps ${integer} NOT NULL DEFAULT 0,
     fencing_token ${integer} NOT NULL DEFAULT 0, owner ${text}, lease_until ${integer}, not_before ${integer},
-    aside ${integer} NOT NULL DEFAULT 0, retry_provider ${text}, waits_for ${text},
-    from_person ${integer} NOT NULL DEFAULT 0, concurrency_key ${text}, concurrency_limit ${integer}, key_scope ${text},
+    aside ${integer} NOT NULL DEFAULT 0, cancelled ${integer} NOT NULL DEFAULT 0, retry_provider ${text},
+    waits_for ${text}, from_person ${integer} NOT NULL DEFAULT 0, concurrency_key ${text},
+    concurrency_limit ${integer}, key_scope ${text},
     idempotency_key ${text}, parent_id ${text}, created_at ${integer} NOT NULL, started_at ${integer},
     ended_at ${integer}, attempts ${text} NOT NULL DEFAULT '', spec ${text} NOT NULL, result ${text} NOT NULL DEFAULT '{}',
     message ${text} NOT NULL

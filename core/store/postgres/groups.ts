@@ -129,6 +129,7 @@ function rowsOf([name, args]: StoreCall): string[] {
   if (name === 'accept') return rowsOfAccept(args[0])
   if (name === 'acquireLease' || name === 'releaseLease') return [`lease ${args[0]}`]
   if (name === 'renewRun' || name === 'recordSteps' || name === 'releaseRun') return [`run ${args[0].id}`]
+  if (name === 'cancelRunningRun') return [`run ${args[0]}`]
   if (name === 'suspendRun' || name === 'postponeRun' || name === 'endRun') return [`run ${args[0].id}`]
   if (name === 'setState' || name === 'deleteState') return [`state ${args[0]} ${args[1]}`]
   if (name === 'removeSchedule' || name === 'moveSchedule') return [`schedule ${args[0]}`]

@@ -1,6 +1,7 @@
 // The queue of runs: claims them in the order of their sessions' lanes, and renews, releases and recovers their leases.
 import type { RunResult } from '../run-spec.ts'
 import type { Reader, ReadLater, Timestamp, Transaction } from '../transaction.ts'
+import { type AuditedChange, recordChange } from './audit.ts'
 import { nextToken } from './lease.ts'
 import { appendAttemptSql, type RunRef, type RunRow, runColumns, type StoredRun, toRun } from './run.ts'
 import { touchSession } from './session.ts'
@@ -9,6 +10,7 @@ export const runQueueWrites = {
   claimRuns,
   advanceRetries,
   renewRun,
+  cancelRunningRun,
   releaseRun,
   suspendRun,
   releaseUnheldRuns,
@@ -162,11 +164,35 @@ export interface RunRetry {
   result: RunResult
 }
 
-const renewSql = `UPDATE run SET lease_until = ? WHERE id = ? AND fencing_token = ? AND status = 'running'`
+const renewSql = `
+  UPDATE run SET lease_until = ? WHERE id = ? AND fencing_token = ? AND status = 'running' RETURNING cancelled`
 
-/** @returns false when the caller no longer holds the run and must stop it */
-export async function renewRun(tx: Transaction, { id, fencingToken }: RunRef, until: Timestamp): Promise<boolean> {
-  return (await tx.run(renewSql, until, id, fencingToken)) === 1
+/** @returns `lost` when the caller no longer holds the run, and `cancelled` when it must end it; it stops both */
+export async function renewRun(
+  tx: Transaction,
+  { id, fencingToken }: RunRef,
+  until: Timestamp,
+): Promise<'renewed' | 'cancelled' | 'lost'> {
+  const [row] = await tx.all<{ cancelled: number }>(renewSql, until, id, fencingToken)
+  if (!row) return 'lost'
+  return row.cancelled === 1 ? 'cancelled' : 'renewed'
+}
+
+const cancelSql = `UPDATE run SET cancelled = 1 WHERE id = ? AND status = 'running' AND cancelled = 0`
+const isCancelledSql = `SELECT 1 FROM run WHERE id = ? AND status = 'running' AND cancelled = 1`
+
+/**
+ * Cancels a running run: whichever gateway holds it, or recovers it, stops it and ends it.
+ * @returns false when the run is not running
+ */
+export async function cancelRunningRun(
+  tx: Transaction,
+  id: string,
+  { at, audit }: { at: Timestamp; audit?: AuditedChange | undefined },
+): Promise<boolean> {
+  if ((await tx.run(cancelSql, id)) === 0) return (await tx.all(isCancelledSql, id)).length > 0
+  await recordChange(tx, audit, at)
+  return true
 }
 
 const releaseSql = `

@@ -52,6 +52,8 @@ export interface StoredRun extends Omit<NewRun, 'concurrencyLimit' | 'unnamedSes
   lastProgress: number
   /** How many steps of it are stored. */
   steps: number
+  /** The run was cancelled while it was running; its gateway still has to end it. */
+  isCancelled?: true
   /** Oldest first. The latest attempt began at `startedAt`. */
   attempts: readonly EarlierAttempt[]
   fencingToken: number
@@ -126,7 +128,8 @@ export const toWaitingRunRow = (run: NewRun, { budget, until }: BudgetWait, cont
   1,
 ]
 
-export interface RunRow extends Omit<StoredRun, 'spec' | 'result' | 'attempts' | 'waiting'> {
+export interface RunRow extends Omit<StoredRun, 'spec' | 'result' | 'attempts' | 'waiting' | 'isCancelled'> {
+  cancelled: number
   spec: string
   message: string
   result: string
@@ -139,13 +142,14 @@ const listColumns = `
   seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts", status,
   attempt, last_progress AS "lastProgress", steps, attempts, fencing_token AS "fencingToken", result,
   created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt", not_before AS "notBefore",
-  waits_for AS "waitsFor"`
+  waits_for AS "waitsFor", cancelled`
 export const runColumns = `${listColumns}, message`
 
 type ListRow = Omit<RunRow, 'message'>
 
-const toListedRun = ({ spec, result, attempts, waitsFor, notBefore, ...row }: ListRow): ListedRun => ({
+const toListedRun = ({ spec, result, attempts, waitsFor, notBefore, cancelled, ...row }: ListRow): ListedRun => ({
   ...row,
+  ...(cancelled === 1 && { isCancelled: true }),
   ...(waitsFor !== null && { waiting: { budget: waitsFor, until: notBefore ?? row.createdAt } }),
   spec: JSON.parse(spec) as ListedRun['spec'],
   result: JSON.parse(result) as RunResult,

@@ -61,7 +61,7 @@ describe('while another gateway claims', () => {
     if (!run) throw new Error('No run was claimed.')
     const release = await holdLocks(sharedLock, workLock)
     expect(await accept()).toEqual({ outcome: 'accepted' })
-    expect(await store.renewRun(run, start + 2000)).toBe(true)
+    expect(await store.renewRun(run, start + 2000)).toBe('renewed')
     expect(await store.recordSteps(run, { steps: [newStep()], count: 1 })).toBe(true)
     const claimed = claim()
     await untilOneWaits()

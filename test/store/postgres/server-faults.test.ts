@@ -259,7 +259,7 @@ it('the holder of a run or a delivery whose claim the database has lost cannot e
   await delay(2)
   const held = await claim('one')
   expect([held.run.id, held.delivery.id]).toEqual([old.run.id, old.delivery.id])
-  expect(await store.renewRun(old.run, Date.now() + 60_000)).toBe(false)
+  expect(await store.renewRun(old.run, Date.now() + 60_000)).toBe('lost')
   expect(await store.endRun(old.run, runEnd())).toBe(false)
   const sent = { status: 'sent', platformId: null } as const
   expect(await store.endDelivery('d', old.delivery.fencingToken, sent, Date.now())).toBe(false)
