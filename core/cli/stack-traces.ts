@@ -33,7 +33,8 @@ export function mapStackTraces(): void {
 }
 
 /** While Babel compiles a plugin, it reads stack traces that it shows nobody. */
-const isBabel = (frame: Frame | undefined): boolean => /[\\/]babel\.cjs$/.test(frame?.getFileName() ?? '')
+const isBabel = (frame: Frame | undefined): boolean =>
+  /[\\/]jiti[\\/]dist[\\/]babel\.cjs$/.test(frame?.getFileName() ?? '')
 
 /** What was thrown may have a broken `toString` or getters that throw. */
 function describeError(error: Error): string {

@@ -345,6 +345,14 @@ export function runsContract(opened: OpenStore): void {
       expect(await store.cancelRunningRun(run.id, { at: start })).toBe(false)
     })
 
+    it('lets no run wait for its approvals', async () => {
+      const { store } = opened
+      const run = await startRun(store)
+      await store.cancelRunningRun(run.id, { at: start })
+      expect(await store.suspendRun(run, start)).toBe('queued')
+      expect(await claim(store)).toMatchObject([{ id: run.id, isCancelled: true }])
+    })
+
     it('changes neither a queued nor an unknown run', async () => {
       const { store } = opened
       const queued = newRun()

@@ -42,11 +42,12 @@ describe('a run during which the process dies', () => {
     expect(other.body.status).toBe('succeeded')
   })
 
-  it('is not tried again if it was cancelled', async () => {
+  it.each([1, 2])('is not tried again if it was cancelled, with maxAttempts: %i', async (maxAttempts) => {
     const [dir, model] = [temporaryFolder(), await startModel()]
     model.script({ hang: true })
     model.otherwise({ text: 'Done.' })
-    const before = await start(dir, onModel(model, { heartbeat: { every: '0' } }))
+    const changes = onModel(model, { heartbeat: { every: '0' }, maxAttempts })
+    const before = await start(dir, changes)
     const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
     const { body } = await post(before.url, ['agent', { message: 'Delete everything.', ...quiet }])
     await model.request(0)
@@ -55,7 +56,7 @@ describe('a run during which the process dies', () => {
     const store = await openStore({ url: 'sqlite:state/gateway.db', dir, log: silent })
     expect(await store.cancelRunningRun(body.runId, { at: Date.now() })).toBe(true)
     await store.close()
-    const after = await startGateway(onModel(model, { heartbeat: { every: '0' } }), dir)
+    const after = await startGateway(changes, dir)
     expect(await ended(after.url, body.runId)).toMatchObject({ status: 'cancelled' })
     await after.post('/hooks/agent', { message: 'Something else.', ...quiet }, { prefer: 'wait=20' })
     expect(model.requests).toHaveLength(2)

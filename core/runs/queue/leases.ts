@@ -3,7 +3,7 @@ import { createOutage } from '../../outage.ts'
 import type { Log } from '../../plugin/plugin.ts'
 import type { Store } from '../../store/store.ts'
 import type { ActiveRuns } from './active-runs.ts'
-import { createErrorResult } from '../attempt-result.ts'
+import { createCancelledResult, createErrorResult } from '../attempt-result.ts'
 import type { Completion } from './completion.ts'
 import type { QueueLimit } from './queue-limit.ts'
 
@@ -61,7 +61,8 @@ async function recoverExpiredRuns({ store, queue, completion, onRequeued }: Leas
   for (const run of exhausted) {
     const times = run.attempt - run.lastProgress
     const message = `The gateway stopped during the run, ${times} times in a row; it is not tried again.`
-    await completion.complete(run, createErrorResult('failed', { type: 'interrupted', message }))
+    const failed = createErrorResult('failed', { type: 'interrupted', message })
+    await completion.complete(run, run.isCancelled ? createCancelledResult() : failed)
   }
   return queued
 }

@@ -1,5 +1,5 @@
 // Keeps the runs of a shared store moving: looks for work when another gateway has queued or ended a run, and now and
-// then, because messages may be lost.
+// then, because messages may be lost; stops what another gateway has cancelled.
 import { catchUp, type Replicas } from '../../store/replicas.ts'
 import { workTopics } from '../../store/commits/work-messages.ts'
 import type { RunClaims } from './claims.ts'

@@ -45,7 +45,7 @@ const requestTables = ({ sequence, integer, text, table, keyed }: Dialect): stri
 
 const runTables = ({ sequence, integer, text, table, keyed }: Dialect): string[] => [
   // `not_before` is the time of the retry; `aside` is 1 while later runs of the session may start before it.
-  // `cancelled` is 1 if the run was cancelled while it was running, until its gateway has ended it.
+  // `cancelled` is 1 if the run was cancelled while it was running: whoever holds it ends it.
   // `key_scope` and `idempotency_key` are the key of the request that started the run.
   `CREATE TABLE run (
     seq ${sequence}, id ${text} NOT NULL UNIQUE, kind ${text} NOT NULL, agent_id ${text} NOT NULL,

@@ -1,4 +1,5 @@
-// The queue of runs: claims them in the order of their sessions' lanes, and renews, releases and recovers their leases.
+// The queue of runs: claims them in the order of their sessions' lanes, renews, releases and recovers their leases, and
+// cancels those that are running.
 import type { RunResult } from '../run-spec.ts'
 import type { Reader, ReadLater, Timestamp, Transaction } from '../transaction.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
@@ -167,7 +168,7 @@ export interface RunRetry {
 const renewSql = `
   UPDATE run SET lease_until = ? WHERE id = ? AND fencing_token = ? AND status = 'running' RETURNING cancelled`
 
-/** @returns `lost` when the caller no longer holds the run, and `cancelled` when it must end it; it stops both */
+/** @returns `lost` when the caller no longer holds the run and must stop it; `cancelled` when it must stop and end it */
 export async function renewRun(
   tx: Transaction,
   { id, fencingToken }: RunRef,
@@ -221,10 +222,13 @@ export async function releaseRun(
   return (await tx.run(retrySql, ...values, id, fencingToken)) === 1
 }
 
-/** An answer may have come while other calls of the run were under way. Of several approvals of a call, the last counts. */
+/**
+ * An answer or a cancellation may have come while other calls of the run were under way. Of several approvals of a call,
+ * the last counts.
+ */
 const suspendSql = `
   UPDATE run SET attempt = attempt - 1, owner = NULL, lease_until = NULL, ${appendAttemptSql},
-    status = CASE WHEN EXISTS (
+    status = CASE WHEN cancelled = 1 OR EXISTS (
       SELECT 1 FROM approval JOIN step ON step.run_id = approval.run_id AND step.number = approval.step
       WHERE approval.run_id = run.id AND approval.status <> 'waiting' AND step.status = 'waiting'
         AND approval.seq = (
@@ -236,7 +240,7 @@ const suspendSql = `
 
 /**
  * Lets a running run wait for its approvals without counting the attempt, or returns it to the queue if one of them is
- * answered already.
+ * answered or the run is cancelled already.
  * @returns its status, or undefined when the fencing token is stale
  */
 export async function suspendRun(

@@ -52,7 +52,7 @@ export interface StoredRun extends Omit<NewRun, 'concurrencyLimit' | 'unnamedSes
   lastProgress: number
   /** How many steps of it are stored. */
   steps: number
-  /** The run was cancelled while it was running; its gateway still has to end it. */
+  /** It was cancelled while it was running: whoever holds it ends it. */
   isCancelled?: true
   /** Oldest first. The latest attempt began at `startedAt`. */
   attempts: readonly EarlierAttempt[]
