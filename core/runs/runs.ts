@@ -147,11 +147,7 @@ export function createRuns(deps: RunsDeps): Runs {
 
   /** Stores it first, so that it holds after a crash and for a run of another gateway, too. */
   const cancelRunning = async (id: string, audit: AuditedChange | undefined): Promise<boolean> => {
-    const isRunning = await store.cancelRunningRun(id, { at: Date.now(), audit }).catch((error: unknown) => {
-      // The run stops although that cannot be stored.
-      active.cancel(id)
-      throw error
-    })
+    const isRunning = await store.cancelRunningRun(id, { at: Date.now(), audit })
     // A claim may be about to start it here.
     if (isRunning && !active.cancel(id)) void claims.settled().then(() => active.cancel(id))
     return isRunning
