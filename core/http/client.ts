@@ -1,6 +1,6 @@
 // Resolves the client's address behind trusted proxies, and the key under which its failed attempts are counted.
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, type Socket } from 'node:net'
 
 export interface Client {
   /** The address, for the log. */
@@ -22,6 +22,7 @@ interface Origin {
 /** @param trustedProxies Addresses or CIDRs. Throws on anything else. */
 export function createClientResolver(trustedProxies: readonly string[]): ResolveClient {
   const isTrusted = createTrustCheck(trustedProxies)
+  const peers = new WeakMap<Socket, string>()
   return (request) => {
     const { address, isForwarded } = findOrigin(request)
     const isLocal = !isForwarded && isLoopback(address) && isOwnHost(request.headers.host ?? '')
@@ -29,7 +30,7 @@ export function createClientResolver(trustedProxies: readonly string[]): Resolve
   }
 
   function findOrigin({ headers, socket }: Parameters<ResolveClient>[0]): Origin {
-    let address = normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown'
+    let address = peerOf(socket)
     if (!forwardingHeaders.some((name) => headers[name] !== undefined)) return { address, isForwarded: false }
     if (!isTrusted(address)) return { address, isForwarded: true }
     const hops = [headers['x-forwarded-for'] ?? []]
@@ -47,6 +48,15 @@ export function createClientResolver(trustedProxies: readonly string[]): Resolve
       if (!isTrusted(address)) break
     }
     return { address, isForwarded: false }
+  }
+
+  /** Remembers the address: a connection keeps it for all its requests, but loses it when it closes. */
+  function peerOf(socket: Socket): string {
+    const known = peers.get(socket)
+    if (known !== undefined) return known
+    const address = normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown'
+    peers.set(socket, address)
+    return address
   }
 }
 

@@ -20,8 +20,8 @@ import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The address of the caller, resolved on each access. */
-    readonly client: Client
+    /** The address of the caller. */
+    client: Client
     /** The bytes of the body, when the route group reads one. */
     rawBody: Buffer
     /** The body decoded as UTF-8. */
@@ -74,7 +74,7 @@ export function createServer({
   const createRequestId = createRequestIds()
   const sendError = createErrorHandler({ log, listener, resolveClient })
   const app: FastifyInstance = fastify(fastifyOptions({ listener, createRequestId, sendError }))
-  app.decorateRequest('client', { getter: getClient })
+  app.decorateRequest('client', null as never)
   app.decorateRequest('rawBody', null as never)
   app.decorateRequest('text', '')
   app.decorateRequest('trace')
@@ -82,6 +82,7 @@ export function createServer({
   app.decorateRequest('upgrade', { getter: getUpgrade })
   app.addHook('onRequest', (request, reply, done) => {
     setCommonHeaders(request, reply)
+    request.client = resolveClient(request.raw)
     refuseMalformed(request.raw)
     if (request.is404) refuseUnknownRoute(app, request, reply)
     const refusal = request.routeOptions.config.alwaysAvailable === true ? undefined : findRefusal()
@@ -92,10 +93,6 @@ export function createServer({
   // fastify-plugin makes it apply to the encapsulated route groups, too.
   void app.register(fastifyPlugin(disableBodyParsing, { name: 'bodies' }))
   return app
-
-  function getClient(this: FastifyRequest): Client {
-    return resolveClient(this.raw)
-  }
 
   function getUpgrade(this: FastifyRequest): Upgrade | undefined {
     return listener.upgradeOf(this.raw)

@@ -79,8 +79,8 @@ export function toStatement({ table, columns, onConflict = '', returning }: Inse
 /** One statement cannot update a row twice: of the rows with the same key, the last one counts, or their sum. */
 export function oneOfEach(rows: readonly Row[], { keyColumns, atEnd, split }: Insertion): readonly Row[] {
   if (keyColumns === undefined) return rows
+  if (rows.length === 1) return split ? rows.flatMap(split) : rows
   if (split) return addRows(addRows(rows, keyColumns).flatMap(split), keyColumns)
-  if (rows.length === 1) return rows
   if (atEnd === 'sum') return addRows(rows, keyColumns)
   return [...new Map(rows.map((row) => [JSON.stringify(row.slice(0, keyColumns)), row])).values()]
 }

@@ -25,6 +25,8 @@ export interface ToolCall {
   trace?: TraceContext | undefined
   /** Ends the call; it then rejects with the signal's reason. */
   signal?: AbortSignal | undefined
+  /** True: the caller is a client whose role may approve calls, so its own call needs no approval. */
+  mayApprove?: boolean | undefined
   /** Present: a person has approved exactly this call. */
   approved?: { beyondRuleOfTwo: boolean } | undefined
   /** Called before the caller receives external content, which its turn holds from then on. */
@@ -54,10 +56,10 @@ export function createInvoke(deps: InvokeDeps): Invoke {
     const entry = deps.registry.find(call.tool)
     const { verdict, rule = '' } = deps.policy.judge(call.subject, call.tool)
     if (!entry || verdict === 'deny') throw new GatewayError('tool_not_available')
-    const needsApproval = verdict === 'ask' && !call.approved && !call.subject.mayApprove
+    const needsApproval = verdict === 'ask' && !call.approved && !call.mayApprove
     try {
       checkArguments(entry, call.args)
-      return toJsonResult(await execute(deps, entry, { ...call, ...(needsApproval && { askedBy: rule }) }))
+      return toJsonResult(await execute(deps, { entry, call, askedBy: needsApproval ? rule : undefined }))
     } catch (error) {
       throw toCallerError(error, { deps, entry, call })
     }
@@ -75,13 +77,16 @@ function checkArguments(entry: RegisteredTool, args: unknown): void {
   throw new GatewayError('invalid_arguments', `${allProblems(problems)}.`)
 }
 
-/** A call, and the rule of the policy because of which a person must approve it first. */
-type CheckedCall = ToolCall & { askedBy?: string }
+interface CheckedCall {
+  entry: RegisteredTool
+  call: ToolCall
+  /** The rule of the policy because of which a person must approve the call first. */
+  askedBy: string | undefined
+}
 
 function execute(
   { toolApi, timeoutMs, ruleOfTwo }: InvokeDeps,
-  entry: RegisteredTool,
-  call: CheckedCall,
+  { entry, call, askedBy }: CheckedCall,
 ): Promise<unknown> {
   const { tool, context } = entry
   const signals = call.signal ? [call.signal, context.signal] : [context.signal]
@@ -89,7 +94,6 @@ function execute(
     const { caller, agentId, sessionKey, channel, accountId } = call.subject
     const identity = { caller, agentId, sessionKey, channel, accountId, ...(call.runId && { runId: call.runId }) }
     const toolContext: ToolContext = { ...context, ...identity, ...toolApi(call), signal }
-    const { askedBy } = call
     if (askedBy !== undefined) return refuseUnapproved(ruleOfTwo.needsApproval(entry, call, toolContext), askedBy)
     const run = () => (tool as Tool<unknown>).execute(call.args, toolContext)
     return call.subject.scopes ? runAdmitted(ruleOfTwo.admit(entry, call, toolContext), { signal, run }) : run()

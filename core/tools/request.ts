@@ -48,26 +48,17 @@ export function createToolRequest({
   audit: Pick<AuditLog, 'done' | 'failed'>
   waitForApproval: WaitForApproval
 }): ToolRequest {
-  /** A client of the Model Context Protocol is a model, so a person is asked, whatever the role of its credential. */
-  async function invokeOrAsk(call: ToolCall, { via, principal }: Caller): Promise<Json> {
-    const mayApprove = via !== 'mcp' && principal.role !== 'viewer' && principal.content
-    const asking = { ...call, subject: { ...call.subject, mayApprove } }
+  async function invokeOrAsk(call: ToolCall): Promise<Json> {
     try {
-      return await invoke(asking)
+      return await invoke(call)
     } catch (error) {
-      if (!(error instanceof ApprovalRequiredError) || via !== 'mcp') throw error
+      if (!(error instanceof ApprovalRequiredError)) throw error
       const { tool, subject, signal } = call
       const { agentId, sessionKey } = subject
       const args = wellFormed(call.args as Json)
-      const { approved, reportEnd } = await waitForApproval({
-        tool,
-        args,
-        agentId,
-        sessionKey,
-        reason: error.reason,
-        signal,
-      })
-      return await invoke({ ...asking, args, approved }).then(
+      const asked = { tool, args, agentId, sessionKey, reason: error.reason, signal }
+      const { approved, reportEnd } = await waitForApproval(asked)
+      return await invoke({ ...call, args, approved }).then(
         (result) => (reportEnd('succeeded'), result),
         (failure: unknown) => {
           reportEnd('failed')
@@ -77,19 +68,22 @@ export function createToolRequest({
     }
   }
 
-  return async (body, subject, caller) => {
-    const { principal, signal, ...origin } = caller
+  return async (body, subject, { principal, via, address, signal }) => {
     const tool = body.tool.trim()
     const declared = registry.find(tool)?.tool
     const args = mergeAction(body, () => declared?.args ?? {})
-    const source = clientSource(principal, origin)
-    const call = { action: 'tool.invoke', target: tool, agentId: subject.agentId }
+    const source = clientSource(principal, { via, address })
+    // A client of the Model Context Protocol is a model, so a person is asked, whatever the role of its credential.
+    const isModel = via === 'mcp'
+    const mayApprove = !isModel && principal.role !== 'viewer' && principal.content
+    const call = { tool, args, subject, source, signal, mayApprove }
+    const change = { action: 'tool.invoke', target: tool, agentId: subject.agentId }
     try {
-      const result = await invokeOrAsk({ tool, args, subject, source, signal }, caller)
-      if (!onlyReads(declared)) await audit.done(source, call)
+      const result = await (isModel ? invokeOrAsk(call) : invoke(call))
+      if (!onlyReads(declared)) await audit.done(source, change)
       return { ok: true, result }
     } catch (error) {
-      audit.failed(source, call, error)
+      audit.failed(source, change, error)
       throw error
     }
   }

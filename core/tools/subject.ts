@@ -6,8 +6,6 @@ export interface Subject extends Initiator {
   fromHook?: boolean | undefined
   /** Session keys and run ids whose effects the rule of two counts. Absent: the rule does not apply. */
   scopes?: readonly string[] | undefined
-  /** True: the caller is a client whose role may approve calls, so none of its own calls needs an approval. */
-  mayApprove?: boolean | undefined
   /** Who had the calling run started by a tool. The run may use only what each of them may use. */
   initiators?: readonly Initiator[] | undefined
 }

@@ -56,6 +56,15 @@ describe('the client', () => {
     expect(clientOf(['127.0.0.1'], '127.0.0.1', { host, ...forwardedFor('127.0.0.1') }).isLocal).toBe(false)
   })
 
+  it('keeps its address when its connection has closed, for the log of the request', () => {
+    const socket: { remoteAddress?: string } = { remoteAddress: '9.9.9.9' }
+    const resolve = createClientResolver([])
+    const request = { headers: {}, socket: socket as Socket }
+    expect(resolve(request).address).toBe('9.9.9.9')
+    delete socket.remoteAddress
+    expect(resolve(request).address).toBe('9.9.9.9')
+  })
+
   it('is the right-most hop that is not trusted', () => {
     const trusted = ['127.0.0.1', '10.0.0.0/8', '2001:db8::/32']
     expect(clientOf(trusted, '127.0.0.1', forwardedFor('6.6.6.6, 1.1.1.1, 10.1.2.3'))).toEqual({

@@ -26,29 +26,30 @@ export function createRegistry(): Registry {
   const families: (() => string[])[] = []
   return {
     counter(name, help, first = []) {
-      const values = new Map(first.map((labels) => [format(labels), 0]))
-      const metric = { type: 'counter', name, help }
-      families.push(() => [...heading(metric), ...Array.from(values, (one) => sample(name, ...one))])
+      const series = createSeries(() => ({ total: 0 }), first)
+      families.push(() => [
+        ...heading({ type: 'counter', name, help }),
+        ...series.all().map(([labels, { total }]) => sample(name, labels, total)),
+      ])
       return {
         add(labels = {}, amount = 1) {
-          const key = format(labels)
-          values.set(key, (values.get(key) ?? 0) + amount)
+          series.of(labels).total += amount
         },
       }
     },
     histogram(name, help, { bounds, first = [] }) {
       const all = [...bounds, Infinity]
-      const create = (): Series => ({ buckets: all.map((bound) => ({ bound, count: 0 })), sum: 0 })
-      const series = new Map(first.map((labels) => [format(labels), create()]))
+      const series = createSeries<Distribution>(
+        () => ({ buckets: all.map((bound) => ({ bound, count: 0 })), sum: 0 }),
+        first,
+      )
       families.push(() => [
         ...heading({ type: 'histogram', name, help }),
-        ...Array.from(series, ([labels, values]) => samplesOf(name, labels, values)).flat(),
+        ...series.all().flatMap(([labels, values]) => samplesOf(name, labels, values)),
       ])
       return {
         observe(value, labels = {}) {
-          const key = format(labels)
-          const found = series.get(key) ?? create()
-          series.set(key, found)
+          const found = series.of(labels)
           const bucket = found.buckets.find(({ bound }) => value <= bound)
           if (bucket) bucket.count++
           // A time is negative if the clock was set back meanwhile. A sum only grows.
@@ -58,6 +59,23 @@ export function createRegistry(): Registry {
     },
     render: () => families.flatMap((render) => render()),
   }
+}
+
+/** What is counted, by labels. All labels of a metric have the same names, in the same order. */
+function createSeries<Value>(create: () => Value, first: readonly Labels[]) {
+  const byKey = new Map<string, [labels: Labels, value: Value]>()
+  const of = (labels: Labels): Value => {
+    // Every request passes here several times, so the text of the labels is made when they are read.
+    let key = ''
+    for (const name in labels) key += `${labels[name]}\0`
+    const known = byKey.get(key)
+    if (known) return known[1]
+    const value = create()
+    byKey.set(key, [labels, value])
+    return value
+  }
+  first.forEach(of)
+  return { of, all: () => Array.from(byKey.values(), ([labels, value]) => [format(labels), value] as const) }
 }
 
 /** Returns the lines of a metric that is read at each scrape. */
@@ -86,23 +104,22 @@ const heading = ({ type, name, help }: Metric): string[] => [`# HELP ${name} ${h
 
 const sample = (name: string, labels: string, value: number): string => `${name}${labels && `{${labels}}`} ${value}`
 
-/** Every request passes here several times, so this makes no lists. */
-function format(labels: Labels): string {
-  let text = ''
-  for (const name in labels) text += `${text && ','}${name}="${escape(labels[name] ?? '')}"`
-  return text
-}
+const format = (labels: Labels): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}="${escape(value)}"`)
+    .join(',')
 
 const escape = (value: string): string => value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`))
 
-interface Series {
+/** The values of a histogram. */
+interface Distribution {
   /** By their upper bounds. */
   buckets: { bound: number; count: number }[]
   sum: number
 }
 
 /** Renders cumulative buckets: each one also counts the values of those before it. */
-function samplesOf(name: string, labels: string, { buckets, sum }: Series): string[] {
+function samplesOf(name: string, labels: string, { buckets, sum }: Distribution): string[] {
   let total = 0
   const rows = buckets.map(({ bound, count }) => {
     const le = `le="${bound === Infinity ? '+Inf' : bound}"`
