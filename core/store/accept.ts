@@ -115,14 +115,16 @@ export async function claimAll(
  * before this returns, so that a network is crossed once.
  */
 export function insertAll(tx: Transaction, commands: readonly AcceptRows[]): unknown[] {
-  const tables = Map.groupBy(
-    commands.flatMap((command) => [...rowsOf(command)]),
-    ([insertion]) => insertion,
+  const tables = new Map<Insertion, Row[]>()
+  for (const command of commands)
+    for (const [insertion, row] of rowsOf(command)) {
+      const rows = tables.get(insertion)
+      if (rows) rows.push(row)
+      else tables.set(insertion, [row])
+    }
+  return Array.from(tables, ([insertion, rows]) =>
+    tx.insert(insertion, insertion.atEnd ? rows : oneOfEach(rows, insertion)),
   )
-  return Array.from(tables, ([insertion, found]) => {
-    const rows = found.map(([, row]) => row)
-    return tx.insert(insertion, insertion.atEnd ? rows : oneOfEach(rows, insertion))
-  })
 }
 
 function* rowsOf([at, rows, counted]: AcceptRows): Iterable<[Insertion, Row]> {

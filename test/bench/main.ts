@@ -1,21 +1,14 @@
 // npm run bench: compares the gateway with bare Fastify in interleaved rounds. `--quick` is shorter and less precise;
-// `--save` writes the baseline; `--channels` measures the memory of the channels instead, and `--postgres` gateways on
-// PostgreSQL.
+// `--save` writes the baseline; `--channels` measures the memory of the channels instead, `--postgres` gateways on
+// PostgreSQL, and `--beside <folder>` this checkout beside another one, also on PostgreSQL.
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Measured, median, type Report, report } from './report.ts'
-import { createRounds, type Target } from './rounds.ts'
-import {
-  gatewayToken,
-  layeredSession,
-  signatureHeader,
-  startBare,
-  startGateway,
-  startLoaded,
-  token,
-} from './servers.ts'
+import { createRounds } from './rounds.ts'
+import { startBare, startGateway, startLoaded } from './servers.ts'
+import { bareTarget, crowdedTarget, gatewayTargets } from './targets.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -23,6 +16,7 @@ const { values: options } = parseArgs({
     save: { type: 'boolean', default: false },
     channels: { type: 'boolean', default: false },
     postgres: { type: 'boolean', default: false },
+    beside: { type: 'string' },
   },
 })
 const plan = options.quick
@@ -33,9 +27,11 @@ const connections = [1, 16, 64]
 const dir = mkdtempSync(join(tmpdir(), 'svc-gateway-bench-'))
 const rounds = createRounds(plan)
 try {
+  const { beside: folder, postgres: isPostgres } = options
+  if (folder !== undefined) await (await import('./beside.ts')).benchBeside({ dir, folder, isPostgres })
   // Loads the library of every channel.
-  if (options.channels) await (await import('./channels.ts')).benchChannels(dir, plan.starts)
-  else if (options.postgres) await (await import('./postgres.ts')).benchPostgres(dir, rounds)
+  else if (options.channels) await (await import('./channels.ts')).benchChannels(dir, plan.starts)
+  else if (isPostgres) await (await import('./postgres.ts')).benchPostgres(dir, rounds)
   else report(await measure(), options)
 } finally {
   rounds.close()
@@ -46,29 +42,7 @@ async function measure(): Promise<Report> {
   const starts = await measureStarts()
   const [bare, gateway] = [await startBare(), await startLoaded(mkdtempSync(join(dir, 'load-')), 1)]
   const crowded = await startLoaded(mkdtempSync(join(dir, 'crowd-')), 1000)
-  const targets: Target[] = [
-    { name: 'bare', servers: [bare], path: '/wake', body: '{"text":"$"}', token },
-    { name: 'wake', servers: [gateway], path: '/hooks/wake', body: '{"text":"$"}', token },
-    { name: 'agent', servers: [gateway], path: '/hooks/agent', body: '{"message":"$"}', token },
-    {
-      name: 'tool',
-      servers: [gateway],
-      path: '/tools/invoke',
-      body: `{"tool":"measure","args":{"text":"$"},"sessionKey":"${layeredSession}"}`,
-      token: gatewayToken,
-    },
-    { name: 'mapped', servers: [gateway], path: '/hooks/mapped', body: '{"text":"$"}', token },
-    { name: 'mapped, one of 1000', servers: [crowded], path: '/hooks/mapped', body: '{"text":"$"}', token },
-    {
-      name: 'signed',
-      servers: [gateway],
-      path: '/hooks/signed',
-      body: '{"text":"$"}',
-      token,
-      sign: { header: signatureHeader, secret: token },
-    },
-    { name: 'transform', servers: [gateway], path: '/hooks/transform', body: '{"text":"$"}', token },
-  ]
+  const targets = [bareTarget(bare), ...gatewayTargets(gateway), crowdedTarget(crowded)]
   await rounds.warmUp(targets)
   const full: Measured[] = []
   for (const count of connections) full.push(...(await rounds.measure(targets, { connections: count })))

@@ -5,11 +5,10 @@ import { createDatabase, startPostgres } from '../postgres.ts'
 import { type PostgresReport, reportPostgres } from './postgres-report.ts'
 import type { Measured } from './report.ts'
 import type { Rounds, Target } from './rounds.ts'
-import { cpuSecondsOfTree, type Server, startBare, startOnStore, token } from './servers.ts'
+import { cpuSecondsOfTree, type Server, startBare, startOnStore } from './servers.ts'
+import { bareTarget, hookTarget } from './targets.ts'
 
 const connections = 64
-
-const bodies = { wake: '{"text":"$"}', agent: '{"message":"$"}' }
 
 export async function benchPostgres(dir: string, rounds: Rounds): Promise<void> {
   const postgres = await startPostgres()
@@ -27,18 +26,9 @@ export async function benchPostgres(dir: string, rounds: Rounds): Promise<void> 
     // Each number of replicas has a database of its own, so that a replica that is not measured disturbs nobody.
     const replicas = [await startReplicas(1), await startReplicas(2)]
     const targets: Target[] = [
-      { name: 'bare', servers: [bare], path: '/wake', body: bodies.wake, token },
+      bareTarget(bare),
       ...(['wake', 'agent'] as const).flatMap((name) =>
-        replicas.map((own): Target => {
-          return {
-            name: nameOf(name, own.length),
-            servers: own,
-            path: `/hooks/${name}`,
-            body: bodies[name],
-            token,
-            database,
-          }
-        }),
+        replicas.map((own) => Object.assign(hookTarget(name, own), { name: nameOf(name, own.length), database })),
       ),
     ]
     await rounds.warmUp(targets)

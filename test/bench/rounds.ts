@@ -33,6 +33,11 @@ export interface Rounds {
   warmUp(targets: readonly Target[]): Promise<void>
   /** Measures every target once per round, so that a slow minute of the machine affects all of them. */
   measure(targets: readonly Target[], shape: Omit<Shape, 'seconds'>): Promise<Measured[]>
+  /**
+   * Measures two targets at the same time, so that every moment of the machine affects both alike.
+   * @returns for each round, the CPU time per request of the second divided by that of the first
+   */
+  measureBeside(targets: readonly [Target, Target], shape: Omit<Shape, 'seconds'>): Promise<number[]>
   close(): void
 }
 
@@ -40,11 +45,12 @@ export function createRounds(plan: Plan): Rounds {
   const loads: ChildProcess[] = []
   const loadOf = (index: number): ChildProcess => (loads[index] ??= fork(join(import.meta.dirname, 'load.ts')))
 
-  async function ask({ name, servers, ...rest }: Target, { connections, ...shape }: Shape): Promise<Result> {
-    const { path, body, token, sign } = rest
+  /** `firstLoad`: the index of the load generator of the first server. */
+  async function ask(target: Target, { connections, ...shape }: Shape, firstLoad = 0): Promise<Result> {
+    const { name, servers, path, body, token, sign } = target
     const results = servers.map(async ({ url }, index) => {
       const order = { url, token, path, body, ...(sign && { sign }), ...shape }
-      return await answerTo(loadOf(index), { ...order, connections: connections / servers.length })
+      return await answerTo(loadOf(firstLoad + index), { ...order, connections: connections / servers.length })
     })
     return combine(
       (await Promise.all(results)).map(({ result, error }) => {
@@ -54,6 +60,13 @@ export function createRounds(plan: Plan): Rounds {
     )
   }
 
+  async function sample(target: Target, shape: Omit<Shape, 'seconds'>, firstLoad = 0): Promise<Sample> {
+    await ask(target, { ...shape, seconds: plan.runUp }, firstLoad)
+    const before = cpuSecondsOf(target)
+    const result = await ask(target, { ...shape, seconds: plan.seconds }, firstLoad)
+    return { target, result, before, after: cpuSecondsOf(target) }
+  }
+
   return {
     warmUp: async (targets) => {
       for (const target of targets) await ask(target, { connections: 16, seconds: plan.warmUp })
@@ -61,13 +74,17 @@ export function createRounds(plan: Plan): Rounds {
     measure: async (targets, shape) => {
       const samples: Sample[] = []
       for (let round = 0; round < plan.rounds; round++)
-        for (const target of targets) {
-          await ask(target, { ...shape, seconds: plan.runUp })
-          const before = cpuSecondsOf(target)
-          const result = await ask(target, { ...shape, seconds: plan.seconds })
-          samples.push({ target, result, before, after: cpuSecondsOf(target) })
-        }
+        for (const target of targets) samples.push(await sample(target, shape))
       return targets.map((target) => summarize(samples, target, shape.connections))
+    },
+    measureBeside: async ([first, second], shape) => {
+      const ratios: number[] = []
+      while (ratios.length < plan.rounds) {
+        const both = [sample(first, shape), sample(second, shape, first.servers.length)] as const
+        const [one, other] = await Promise.all(both)
+        ratios.push(cpuMicrosOf(other, 'servers') / cpuMicrosOf(one, 'servers'))
+      }
+      return ratios
     },
     close: () => loads.forEach((load) => load.kill()),
   }
@@ -90,11 +107,13 @@ const cpuSecondsOf = ({ servers, database }: Target): Cpu => ({
   database: database?.cpuSeconds() ?? 0,
 })
 
+const cpuMicrosOf = ({ before, after, result }: Sample, of: keyof Cpu): number =>
+  ((after[of] - before[of]) / result.requests) * 1e6
+
 function summarize(samples: readonly Sample[], target: Target, connections: number): Measured {
   const own = samples.filter((sample) => sample.target === target)
   const medianOf = (figure: (sample: Sample) => number): number => median(own.map(figure))
-  const cpuMicros = (of: keyof Cpu): number =>
-    medianOf(({ before, after, result }) => ((after[of] - before[of]) / result.requests) * 1e6)
+  const cpuMicros = (of: keyof Cpu): number => medianOf((sample) => cpuMicrosOf(sample, of))
   return {
     name: target.name,
     connections,

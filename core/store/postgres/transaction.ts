@@ -117,11 +117,15 @@ export function createTransaction(
   }
 }
 
-/** By their key. */
-function inOrder(rows: readonly Row[], { keyColumns }: Insertion): Row[] {
-  const keyOf = (row: Row): string => JSON.stringify(row.slice(0, keyColumns))
-  return rows.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-}
+/** By their key, whose columns are never NULL. */
+const inOrder = (rows: readonly Row[], { keyColumns = 0 }: Insertion): Row[] =>
+  rows.toSorted((a, b) => {
+    for (let column = 0; column < keyColumns; column++) {
+      const [one, other] = [a[column], b[column]] as [string | number, string | number]
+      if (one !== other) return one < other ? -1 : 1
+    }
+    return 0
+  })
 
 /** A column of several rows is an array in binary format. */
 type Parameter = Value | Buffer
