@@ -1,5 +1,6 @@
 // Starts runs for tools, within limits: a subagent run in a session of its own, or a message to an existing session.
 import { InputError, type RunReport, type RunRequest } from '../plugin/plugin.ts'
+import { createSerialQueue } from '../serial-queue.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { NewRun, Store, StoredRun } from '../store/store.ts'
@@ -16,7 +17,7 @@ export interface SubagentRuns {
 }
 
 interface SubagentRunsDeps {
-  store: Pick<Store, 'getRun' | 'getSession' | 'getExposure' | 'countWaitingEvents'>
+  store: Pick<Store, 'getRun' | 'getSession' | 'getExposure' | 'countWaitingEvents' | 'countRunsStartedBy'>
   runs: Pick<Runs, 'accept' | 'waitForEnd'>
   agents: Agents
   models: Models
@@ -27,39 +28,23 @@ interface SubagentRunsDeps {
 }
 
 export function createSubagentRuns(deps: SubagentRunsDeps): SubagentRuns {
-  const { runs, limits } = deps
-  /** The number of unfinished runs by the session whose tools started them. */
-  const active = new Map<string, number>()
-  const addActive = (sessionKey: string, change: number): void => {
-    const total = (active.get(sessionKey) ?? 0) + change
-    if (total > 0) active.set(sessionKey, total)
-    else active.delete(sessionKey)
+  const { store, runs, limits } = deps
+  const starts = createSerialQueue()
+
+  async function start(request: RunRequest, caller: Caller): Promise<{ runId: string; sessionKey: string }> {
+    if ((await store.countRunsStartedBy(caller.subject.sessionKey)) >= limits.maxActive)
+      throw new InputError(
+        `A session may have ${limits.maxActive} unfinished runs of its own (tools.subagents.maxActive); ` +
+          'wait until one has ended.',
+      )
+    const run = await createRun(deps, request, caller)
+    await runs.accept({ at: Date.now(), runs: [run] }, caller.trace)
+    return { runId: run.id, sessionKey: run.sessionKey }
   }
 
   return {
-    start: async (request, caller) => {
-      const { sessionKey } = caller.subject
-      if ((active.get(sessionKey) ?? 0) >= limits.maxActive) {
-        throw new InputError(
-          `This session already has ${limits.maxActive} unfinished runs of its own, which is the limit; ` +
-            'wait for one of them.',
-        )
-      }
-      // Counted before the first await, so that concurrent calls see each other.
-      addActive(sessionKey, 1)
-      try {
-        const run = await createRun(deps, request, caller)
-        await runs.accept({ at: Date.now(), runs: [run] }, caller.trace)
-        void runs.waitForEnd(run.id, Infinity).then(
-          () => addActive(sessionKey, -1),
-          () => addActive(sessionKey, -1),
-        )
-        return { runId: run.id, sessionKey: run.sessionKey }
-      } catch (error) {
-        addActive(sessionKey, -1)
-        throw error
-      }
-    },
+    // One after the other, so that concurrent calls see each other's runs.
+    start: (request, caller) => starts.add(() => start(request, caller)),
     wait: async (runId, ms) => {
       const run = await runs.waitForEnd(runId, ms)
       return run && createReport(run)
@@ -94,6 +79,7 @@ async function createRun(deps: SubagentRunsDeps, request: RunRequest, caller: Ca
     agentId: agent.id,
     sessionKey,
     unnamedSession,
+    startedBy: caller.subject.sessionKey,
     spec,
     maxAttempts: deps.maxAttempts,
   }

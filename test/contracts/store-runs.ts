@@ -363,6 +363,19 @@ export function runsContract(opened: OpenStore): void {
     })
   })
 
+  describe('countRunsStartedBy', () => {
+    it('counts the unfinished runs that the tools of a session have started', async () => {
+      const { store } = opened
+      const startedBy = 'agent:main:starter'
+      const own = [newRun({ startedBy }), newRun({ startedBy, sessionKey: 'agent:main:two' })]
+      const runs = [...own, newRun({ startedBy: 'agent:main:other' }), newRun({ sessionKey: startedBy })]
+      const started = await startRuns(store, ...runs)
+      expect(await store.countRunsStartedBy(startedBy)).toBe(2)
+      for (const run of started.filter(({ id }) => ids(own).includes(id))) await store.endRun(run, runEnd())
+      expect(await store.countRunsStartedBy(startedBy)).toBe(0)
+    })
+  })
+
   describe('cancelQueuedRun', () => {
     it('cancels a queued run, and neither a running nor an unknown one', async () => {
       const { store } = opened

@@ -165,12 +165,33 @@ describe('a subagent', () => {
     const started = calls.filter(({ status }) => status === 200)
     expect(started).toHaveLength(3)
     expect(calls.find(({ status }) => status !== 200)).toMatchObject(
-      refused(expect.stringContaining('has 3 unfinished runs of its own')),
+      refused(expect.stringContaining('may have 3 unfinished runs')),
     )
     for (const { body } of started)
       await gateway.post(`/api/runs/${body.result.runId}/cancel`, {}, { authorization: `Bearer ${gatewayToken}` })
     await ended(gateway, { kind: 'subagent', names: ['stuck'] }, 3)
     await expect.poll(async () => (await call()).status).toBe(200)
+  })
+
+  it('counts towards maxActive after a restart, too', async () => {
+    const model = await startModel()
+    model.otherwise({ hang: true })
+    const [dir, changes] = [
+      temporaryFolder(),
+      {
+        gateway: lenientGateway,
+        providers: model.providers,
+        agents: { defaults: { ...quiet.defaults, model: 'double/m' } },
+        tools: { subagents: { maxActive: 1 } },
+      },
+    ]
+    const before = await startTools(changes, dir)
+    expect((await before.call('sessions_spawn', { task: 'x' })).status).toBe(200)
+    await before.gateway.close()
+    const { call } = await startTools(changes, dir)
+    expect(await call('sessions_spawn', { task: 'x' })).toMatchObject(
+      refused(expect.stringContaining('may have 1 unfinished runs')),
+    )
   })
 
   it.each([

@@ -108,6 +108,7 @@ export const createSamples = (page: PageRequest): Samples => ({
     [{ status: 'waiting' }, page],
   ],
   countQueuedRuns: [[]],
+  countRunsStartedBy: [['agent:main:one']],
   getNextRetryAt: [[start]],
   getExposure: [['agent:main:one']],
   useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],

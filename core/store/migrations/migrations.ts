@@ -46,6 +46,7 @@ const requestTables = ({ sequence, integer, text, table, keyed }: Dialect): stri
 const runTables = ({ sequence, integer, text, table, keyed }: Dialect): string[] => [
   // `not_before` is the time of the retry; `aside` is 1 while later runs of the session may start before it.
   // `cancelled` is 1 if the run was cancelled while it was running: whoever holds it ends it.
+  // `started_by` is the session whose tools started the run.
   // `key_scope` and `idempotency_key` are the key of the request that started the run.
   `CREATE TABLE run (
     seq ${sequence}, id ${text} NOT NULL UNIQUE, kind ${text} NOT NULL, agent_id ${text} NOT NULL,
@@ -55,7 +56,7 @@ const runTables = ({ sequence, integer, text, table, keyed }: Dialect): string[]
     aside ${integer} NOT NULL DEFAULT 0, cancelled ${integer} NOT NULL DEFAULT 0, retry_provider ${text},
     waits_for ${text}, from_person ${integer} NOT NULL DEFAULT 0, concurrency_key ${text},
     concurrency_limit ${integer}, key_scope ${text},
-    idempotency_key ${text}, parent_id ${text}, created_at ${integer} NOT NULL, started_at ${integer},
+    idempotency_key ${text}, parent_id ${text}, started_by ${text}, created_at ${integer} NOT NULL, started_at ${integer},
     ended_at ${integer}, attempts ${text} NOT NULL DEFAULT '', spec ${text} NOT NULL, result ${text} NOT NULL DEFAULT '{}',
     message ${text} NOT NULL
   )${table}`,
@@ -75,6 +76,8 @@ const runTables = ({ sequence, integer, text, table, keyed }: Dialect): string[]
   `CREATE INDEX run_asked ON run (session_key, seq) WHERE status = 'waiting'`,
   `CREATE INDEX run_of_session ON run (session_key, seq) WHERE status NOT IN ('queued', 'running')`,
   `CREATE INDEX run_of_parent ON run (parent_id, seq) WHERE parent_id IS NOT NULL`,
+  `CREATE INDEX run_started_by ON run (started_by)
+    WHERE started_by IS NOT NULL AND status IN ('queued', 'running', 'waiting')`,
   `CREATE INDEX run_unsuccessful ON run (status, seq) WHERE status IN ('failed', 'timed_out', 'cancelled')`,
 
   `CREATE TABLE step (

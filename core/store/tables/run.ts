@@ -6,7 +6,7 @@ import { type AuditedChange, recordChange } from './audit.ts'
 import { type Condition, listPage, mapPage, mergePages, type Page, type PageRequest } from './page.ts'
 
 export const runWrites = { retryRun }
-export const runReads = { getRun, listRuns, countQueuedRuns }
+export const runReads = { getRun, listRuns, countQueuedRuns, countRunsStartedBy }
 
 /** What a run waits for. */
 export interface BudgetWait {
@@ -26,6 +26,8 @@ export interface NewRun {
   concurrencyLimit?: { name: string; limit: number } | undefined
   /** True: the session was created for this run, and no caller has named it. */
   unnamedSession?: boolean | undefined
+  /** The session whose tools started it. */
+  startedBy?: string | undefined
   /** Present while it waits until a budget opens. */
   waiting?: BudgetWait | undefined
 }
@@ -44,7 +46,7 @@ export interface EarlierAttempt {
   reason: string
 }
 
-export interface StoredRun extends Omit<NewRun, 'concurrencyLimit' | 'unnamedSession'> {
+export interface StoredRun extends Omit<NewRun, 'concurrencyLimit' | 'unnamedSession' | 'startedBy'> {
   seq: number
   status: RunStatus
   attempt: number
@@ -85,6 +87,7 @@ export const runInsertion: Insertion = {
     key_scope: 'text',
     idempotency_key: 'text',
     parent_id: 'text',
+    started_by: 'text',
     message: 'text',
     from_person: 'integer',
   },
@@ -111,6 +114,7 @@ export const toRunRow = (run: NewRun, { at, idempotency, requestId = run.spec.re
   idempotency?.scope ?? null,
   idempotency?.key ?? null,
   run.spec.parentRunId ?? null,
+  run.startedBy ?? null,
   run.spec.message,
   Number(isFromPerson(run.spec.origin)),
 ]
@@ -241,6 +245,15 @@ const countSql = `SELECT count(*) AS n FROM run WHERE status = 'queued'`
 
 export async function countQueuedRuns(tx: Transaction): Promise<number> {
   const [row] = await tx.all<{ n: number }>(countSql)
+  return row?.n ?? 0
+}
+
+const countStartedSql = `
+  SELECT count(*) AS n FROM run WHERE started_by = ? AND status IN ('queued', 'running', 'waiting')`
+
+/** Counts the unfinished runs that the tools of a session have started. */
+export async function countRunsStartedBy(tx: Transaction, sessionKey: string): Promise<number> {
+  const [row] = await tx.all<{ n: number }>(countStartedSql, sessionKey)
   return row?.n ?? 0
 }
 
