@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../../config/schema/schema.ts'
 import type { Preset } from '../../plugin/plugin.ts'
-import type { Replicas, Topic } from '../../store/replicas.ts'
+import { catchUp, type Replicas, type Topic } from '../../store/replicas.ts'
 import { Type } from '../../typebox.ts'
 import type { Health } from '../../reconnect.ts'
 import { createJob, type Job, type JobDeps } from './job.ts'
@@ -42,6 +42,8 @@ export function createJobs(deps: JobsDeps): Jobs {
   }
   for (const needed of findNeededJobs(deps)) add(needed)
   replicas.subscribe(webhookTopic, (preset) => jobs.get(preset)?.running?.onWebhook?.())
+  // A webhook may have come to a gateway that could not say so.
+  replicas.subscribe(catchUp, () => jobs.forEach((job) => job.running?.onWebhook?.()))
 
   return {
     open: () => {

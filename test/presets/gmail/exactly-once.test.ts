@@ -5,6 +5,7 @@ import type { GmailDouble } from '../../doubles/gmail/gmail.ts'
 import { temporaryFolder } from '../../helpers.ts'
 import { createDatabase, query } from '../../postgres.ts'
 import { closeAtEnd } from '../../share.ts'
+import { startDatabaseProxy } from '../../store/postgres/database-proxy.ts'
 import { push, spawnWatching, startDouble, startWatching, until, untilMails, untilState } from './watching.ts'
 
 const readsOf = (gmail: GmailDouble, id: string): number =>
@@ -95,5 +96,17 @@ describe('with several gateways on one store, each mail is accepted exactly once
     await push(other, gmail)
     await untilMails(other, ids)
     expect(ids.map((id) => readsOf(gmail, id))).toEqual([1, 1])
+  })
+
+  it('and soon, also when the gateway that gets the push has just lost its connections', async () => {
+    const { gmail, url, sections } = await prepare()
+    const proxy = await startDatabaseProxy(url)
+    closeAtEnd(proxy.close)
+    const one = await startWatching(gmail, { sections })
+    const other = await startWatching(gmail, { sections: { storage: { url: proxy.url } }, state: 'standby' })
+    const ids = [gmail.addMail()]
+    proxy.reset()
+    await push(other, gmail)
+    await untilMails(one, ids)
   })
 })
