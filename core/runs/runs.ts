@@ -202,7 +202,7 @@ export function createRuns(deps: RunsDeps): Runs {
       shared?.close()
       await Promise.all([claims.close(), recovery.close()])
       await active.close(ms)
-      // Callers that still wait get the run as it is now.
+      // Callers that still wait get the run as it was.
       waiters.close()
     },
   }

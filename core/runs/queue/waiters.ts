@@ -4,8 +4,9 @@ import type { Store, StoredRun } from '../../store/store.ts'
 
 export interface Waiters {
   /**
-   * Returns the run when `notify` reports its end. After `ms`, or when this closes, it returns the run as it is then.
-   * It does not wait for a run that has ended already.
+   * Returns the run when `notify` reports its end, or after `ms` as it is then. When this closes, it returns the run as
+   * it was at first: connections are about to close, so there is no time to read it. It does not wait for a run that has
+   * ended already.
    */
   wait(id: string, ms: number): Promise<StoredRun | undefined>
   notify(run: StoredRun): void
@@ -47,7 +48,7 @@ export function createWaiters({ getRun }: Pick<Store, 'getRun'>): Waiters {
         const late = delay(Math.min(ms, maxDelayMs), undefined, { ref: false, signal: abort.signal }).catch(
           () => undefined,
         )
-        return (await Promise.race([ended, late])) ?? (await getRun(id))
+        return (await Promise.race([ended, late])) ?? (closed ? now : await getRun(id))
       } finally {
         abort.abort()
         others.delete(resolve)
