@@ -41,6 +41,20 @@ async function goToLine(page: Page, line: number): Promise<void> {
   await page.keyboard.press('End')
 }
 
+/** Types into a field in the moment when it is shown, and returns what it holds some frames later. */
+const typesAtOnce = `new Promise((resolve) => {
+  new MutationObserver(async (_changes, observer) => {
+    const label = [...document.querySelectorAll('label')].find((one) => one.textContent === 'trustedProxies')
+    if (!label) return
+    observer.disconnect()
+    const field = document.getElementById(label.htmlFor)
+    field.value = '10.0.0.1'
+    field.dispatchEvent(new Event('input', { bubbles: true }))
+    for (let frame = 0; frame < 5; frame++) await new Promise(requestAnimationFrame)
+    resolve(field.value)
+  }).observe(document, { childList: true, subtree: true })
+})`
+
 describe('the view of the configuration', () => {
   const { open } = sharePages()
 
@@ -116,6 +130,16 @@ describe('the view of the configuration', () => {
     await page.locator('.cm-tooltip-hover').getByText('Turns the webhook endpoints on.').waitFor()
     await page.getByText('valid', { exact: true }).waitFor()
     expect(complaints).toEqual([])
+  })
+
+  it('keeps what is typed as soon as the form shows another section', async () => {
+    const { url } = await start()
+    const { page } = await open(url, '#/config?section=hooks', wide)
+    const form = page.getByRole('region', { name: 'Form' })
+    await form.getByLabel('path', { exact: true }).waitFor()
+    const typing = page.evaluate<string>(typesAtOnce)
+    await form.getByLabel('Section').selectOption('gateway')
+    expect(await typing).toBe('10.0.0.1')
   })
 
   it('changes single keys with the form, and keeps comments', async () => {

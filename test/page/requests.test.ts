@@ -79,9 +79,12 @@ describe('the view of requests', () => {
     // The shortcuts are known when the list is shown.
     await links.first().waitFor()
     await page.keyboard.press('/')
-    await page.keyboard.type('NEEDLE-in')
+    await page.keyboard.type('NEEDLE-in ')
     await expect.poll(() => links.count()).toBe(1)
-    await page.getByLabel('Search in bodies').fill('nothing like this')
+    const search = page.getByLabel('Search in bodies')
+    await page.keyboard.type('nothing')
+    expect(await search.inputValue()).toBe('NEEDLE-in nothing')
+    await search.fill('nothing like this')
     await page.getByText('No request matches the filters').waitFor()
     await page.getByRole('button', { name: 'Show all requests' }).click()
     await page

@@ -1,5 +1,5 @@
 // The controls of the form: each shows a value of the text, and changes it when the reader is done.
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { plural } from '../ui/format.ts'
 import { Button } from '../ui/parts.tsx'
 import type { Checked } from './check.ts'
@@ -134,11 +134,12 @@ interface TypedProps {
   children(typed: string, onInput: (typed: string) => void): preact.ComponentChildren
 }
 
-/** Keeps what is being typed until the value itself changes. */
+/** Keeps what is being typed until the value itself changes. An effect would be late, and undo what is typed before it. */
 function Typed({ text, children }: TypedProps) {
-  const [typed, setTyped] = useState(text)
-  useEffect(() => setTyped(text), [text])
-  return <>{children(typed, setTyped)}</>
+  const [typed, setTyped] = useState({ text, insteadOf: text })
+  if (typed.insteadOf !== text) setTyped({ text, insteadOf: text })
+  const shown = typed.insteadOf === text ? typed.text : text
+  return <>{children(shown, (next) => setTyped({ text: next, insteadOf: text }))}</>
 }
 
 /** A secret is never shown, only replaced. */

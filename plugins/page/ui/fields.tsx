@@ -74,13 +74,17 @@ const typingMs = 250
 export function Search({ label, value, onChange }: SearchProps) {
   const [text, setText] = useState(value)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => setText(value), [value])
   useEffect(() => () => clearTimeout(timer.current), [])
   const change = (next: string): void => {
     setText(next)
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => onChange(next.trim()), typingMs)
+    timer.current = setTimeout(() => {
+      timer.current = undefined
+      onChange(next.trim())
+    }, typingMs)
   }
+  // The spaces of what is being typed are kept. Any other value has come from elsewhere, such as a link.
+  const isOwn = timer.current !== undefined || text.trim() === value
   return (
     <input
       class="input search"
@@ -88,7 +92,7 @@ export function Search({ label, value, onChange }: SearchProps) {
       data-search
       aria-label={label}
       placeholder={label}
-      value={text}
+      value={isOwn ? text : value}
       onInput={({ currentTarget }) => change(currentTarget.value)}
     />
   )
