@@ -10,7 +10,7 @@ declare module 'vitest' {
 }
 
 /** Crashes of the server itself are not tested on this one, so it need not wait for the disk. */
-const settings = ['fsync=off', 'full_page_writes=off']
+const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=1000']
 
 /** The global setup of vitest. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -11,6 +11,7 @@ import { resolveConfig } from '../core/config/resolve.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
 import { loadExtensions } from '../core/loader/registry.ts'
 import type { Log } from '../core/plugin/plugin.ts'
+import { createStoreOf, storageIn } from './engine.ts'
 import { expectNoWarnings } from './process-warnings.ts'
 import { recordAnswers } from './recorder.ts'
 import { program } from './program.ts'
@@ -39,7 +40,8 @@ export function temporaryFolder(): string {
 
 /** Merges the sections one level deep over the base document. */
 export function writeConfig(dir: string, changes: Document = {}): string {
-  const document: Document = { ...baseDocument }
+  const storage = changes['storage'] === undefined ? storageIn(dir) : undefined
+  const document: Document = { ...baseDocument, ...(storage && { storage }) }
   for (const [section, value] of Object.entries(changes)) {
     const base = document[section]
     document[section] = isSection(base) && isSection(value) ? { ...base, ...value } : value
@@ -77,6 +79,7 @@ export const startGateway = (changes: Document = {}, dir = temporaryFolder()): P
 
 /** Does the same with a configuration file as it is. A port replaces the one in the file. */
 export async function startGatewayOn(file: string, options: { port?: number } = {}): Promise<RunningGateway> {
+  await createStoreOf(file)
   const running = await openGateway(file, options)
   closeAtEnd(() => running.gateway.close())
   return running
@@ -169,6 +172,7 @@ export async function spawnGateway(
   configFile: string,
   { args = [], nodeOptions = [], env }: { args?: string[]; nodeOptions?: string[]; env?: NodeJS.ProcessEnv } = {},
 ): Promise<GatewayProcess> {
+  await createStoreOf(configFile)
   const child = spawn(process.execPath, [...nodeOptions, program, 'start', '--config', configFile, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

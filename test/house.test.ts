@@ -252,7 +252,7 @@ const rules: readonly Rule[] = [
       ['plugins/tools/index.ts', '// A.'],
     ],
     check: ({ path }) => {
-      const name = basename(path).replace(/(\.(test|config|long\.config))?\.tsx?$/, '')
+      const name = basename(path).replace(/(\.(test|config|(long|postgres)\.config))?\.tsx?$/, '')
       if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name)) return 'is not named in kebab-case'
       const forbidden = [
         'utils',

@@ -66,7 +66,7 @@ describe('a request with several runs', () => {
   const alertsOf = (id: string) => ({ id, items: ['one', 'two'] })
 
   it('runs again when all have ended and none has succeeded', async () => {
-    const { model, post } = shared()
+    const { model, post, get } = shared()
     const before = model.requests.length
     model.script({ status: 400 }, { hang: true }, { text: 'done' }, { text: 'done' })
     const first = await post('/hooks/alerts', alertsOf('a1'))
@@ -74,6 +74,7 @@ describe('a request with several runs', () => {
     expect(isReplay(await post('/hooks/alerts', alertsOf('a1')))).toBe(true)
     const [, second] = first.body.runIds
     await post(`/api/runs/${second}/cancel`, {}, operator)
+    await expect.poll(async () => (await get(`/runs/${second}`)).body.status).toBe('cancelled')
     const again = await post('/hooks/alerts', alertsOf('a1'), wait)
     expect([isReplay(again), again.body.runs.map(({ status }: { status: string }) => status)]).toEqual([
       false,

@@ -5,6 +5,7 @@ import { newRequest } from '../contracts/store-samples.ts'
 import { startChat } from '../doubles/chat.ts'
 import { startModel } from '../doubles/model.ts'
 import { openWhatsapp } from '../doubles/whatsapp.ts'
+import { onFile } from '../engine.ts'
 import { hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { openStore } from '../store/open-store.ts'
 import { sharePages } from './open-page.ts'
@@ -67,7 +68,7 @@ describe('with the page alone, a reader', () => {
     )
     await store.close()
     const mappings = [{ id: 'alerts', match: { path: 'alerts' }, messageTemplate: '{{text}}', deliver: false }]
-    const { url } = await startGateway({ agents, hooks: { enabled: true, token: hookToken, mappings } }, dir)
+    const { url } = await startGateway({ ...onFile, agents, hooks: { enabled: true, token: hookToken, mappings } }, dir)
     const { page } = await open(url)
     const reader = createReader(page)
     await reader.press(reader.view('Requests'))
@@ -118,7 +119,7 @@ describe('with the page alone, a reader', () => {
     await reader.press(reader.button('Cancel the run'))
     await reader.read(page.getByText('The run is cancelled.'))
     expect(reader.presses()).toBe(4)
-    expect((await get(`/runs/${runId}`)).body.status).toBe('cancelled')
+    await expect.poll(async () => (await get(`/runs/${runId}`)).body.status).toBe('cancelled')
   })
 
   it('finds the most expensive hook', async () => {

@@ -506,7 +506,7 @@ describe('the stop of the gateway', () => {
     model.script({ text: 'Just in time.' })
     const client = await login(url)
     const answer = client.call('chat.send', { text: 'Hello' })
-    await client.until(({ method }) => method === 'chat.delta')
+    await model.request(0)
     const stopped = gateway.close()
     expect((await answer).result.reply).toBe('Just in time.')
     expect(await client.closed).toEqual({ code: 1001, reason: 'The gateway is stopping.' })
