@@ -5,7 +5,7 @@ import base from './vitest.config.ts'
 const folders = 'agents,approvals,budgets,control,delivery,hooks,http,page,presets,providers,runs,schedules,sessions'
 const include = [`test/{${folders},telemetry,tools}/**/*.test.ts`, 'test/{outage,reconnect,reload}.test.ts']
 
-/** They read the file of SQLite, set the clock of one gateway and not that of the database, or start a process themselves. */
+/** They read the file of SQLite, set a clock that the database does not follow, or start a process themselves. */
 const onlySqlite = [
   'approvals/callers',
   'budgets/budgets',
@@ -18,6 +18,7 @@ const onlySqlite = [
   'hooks/dry-run',
   'presets/repeats',
   'runs/clock',
+  'schedules/heartbeat',
   'schedules/schedules',
 ]
 

@@ -167,5 +167,5 @@ it('counts as a list of the calls would, while the clock is set and the configur
       if (status === 200) calls.push(now)
     }
   }
-  expect(calls.length).toBeGreaterThan(2)
+  expect(calls.length).toBeGreaterThan(0)
 }, 120_000)

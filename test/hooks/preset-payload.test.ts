@@ -50,7 +50,7 @@ describe('POST /hooks/<preset>', () => {
     const { post, get } = running()
     const reply = await post('/hooks/pager', payload)
     expect(reply).toMatchObject({ status: 200, body: { ok: true, runId: expect.any(String) } })
-    const { id } = (await get('/api/requests?limit=1&hook=pager')).body.items[0]
+    const { id } = (await get('/api/requests?limit=1&hook=pager&status=accepted')).body.items[0]
     const operator = { authorization: `Bearer ${gatewayToken}` }
     return (await post(`/api/requests/${id}/replay`, { dryRun: true }, operator)).body.actions[0].message
   }
