@@ -72,6 +72,7 @@ export function examineConfig(
 export function checkSchema(schema: JsonSchema, value: unknown): { valid: unknown; problems: Finding[] } {
   const filled = fillDefaults(schema, value)
   const problems = listSchemaProblems(schema, filled)
+  if (problems.length === 0) return { valid: filled, problems }
   return { valid: fillDefaults(schema, withoutInvalid(filled, problems)), problems }
 }
 

@@ -138,3 +138,21 @@ describe('SIGHUP', () => {
     expect(JSON.parse(gateway.lines.at(-1) ?? '{}')).toMatchObject({ level: 30, msg: 'stopped' })
   })
 })
+
+describe('A change of the configuration file during the start', () => {
+  it('takes effect after it', async () => {
+    const dir = temporaryFolder()
+    writeFileSync(
+      join(dir, 'slow.ts'),
+      `import { appendFileSync } from 'node:fs'\n${slowPlugin.replace(
+        'return await new Promise(() => {})',
+        `appendFileSync(${JSON.stringify(join(dir, 'gateway.json5'))}, '// changed')
+    return { tools: [], close: async () => {} }`,
+      )}`,
+    )
+    const gateway = launch(dir, { plugins: ['./slow.ts'], tools: { slow: { hang: true } } })
+    await gateway.says('listening on')
+    await gateway.says('the configuration was reloaded')
+    expect(gateway.lines.filter((line) => line.includes('the configuration was reloaded'))).toHaveLength(1)
+  })
+})

@@ -12,7 +12,7 @@ import { createRedactor, logSecrets, type Redactor } from '../../config/redactio
 import type { ResolvedConfig } from '../../config/resolve.ts'
 import { createConfigSchema } from '../../config/schema/schema.ts'
 import { listSecretFiles } from '../../config/file/secrets.ts'
-import { watchFiles } from '../../config/file/watch.ts'
+import { seeFiles, type SeenFiles, watchFiles } from '../../config/file/watch.ts'
 import { readVersion } from '../../version.ts'
 import { describeError } from '../../errors.ts'
 import { resolveWithWarnings } from '../../findings.ts'
@@ -52,15 +52,22 @@ export async function start(options: StartOptions): Promise<void> {
 }
 
 async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<void> {
-  // Without a listener, SIGHUP would end the process. A signal during the start takes effect after it.
+  // What changes during the start takes effect after it. Without a listener, SIGHUP would end the process.
   let hasChanged = false
-  let onChange = (): void => void (hasChanged = true)
-  process.on('SIGHUP', () => onChange())
+  let onChange = (_how: keyof Reload): void => void (hasChanged = true)
+  process.on('SIGHUP', () => onChange('reload'))
   const found = locateConfig({ option: options.config })
   const file = found ?? firstConfigFile()
   const tokens = found === undefined ? await writeFirstFile(file) : undefined
-  const { resolved, log, ...prepared } = await prepare(file, lifetime)
+  const { resolved, seen, log, ...prepared } = await prepare(file, lifetime)
   const { extensions } = prepared
+  const watcher = watchFiles({
+    seen,
+    list: () => listFiles(file, extensions),
+    // A client that saves the file has applied it.
+    onChange: () => onChange('reloadIfChanged'),
+  })
+  lifetime.opened.defer(watcher.close)
   const { config, dir } = resolved
   const { port } = options
   const { logFor, setLevel: setLogLevel } = log
@@ -81,15 +88,8 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   const address = await gateway.listen()
   lifetime.opened.defer(async () => removeListening(file))
   writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
-  const reporting = { log, signal: lifetime.signal }
-  onChange = () => void report(gateway.reload, reporting)
-  // A client that saves the file has applied it.
-  const watcher = watchFiles(
-    () => listFiles(file, extensions),
-    () => void report(gateway.reloadIfChanged, reporting),
-  )
-  lifetime.opened.defer(watcher.close)
-  if (hasChanged) onChange()
+  onChange = (how) => void report(gateway[how], { log, signal: lifetime.signal })
+  if (hasChanged) onChange('reload')
   logFor('cli').info({ version: readVersion(), config: file, address, ...listPlugins(extensions) }, 'started')
   process.stdout.write(`listening on ${address}\n${describePage(address, gateway)}${describeState(resolved)}`)
   if (tokens) process.stdout.write(describeFirstSteps({ file, address, hooksPath: config.hooks.path, ...tokens }))
@@ -101,15 +101,17 @@ async function writeFirstFile(file: string): Promise<FirstConfig> {
   return writeFirstConfig(file, { localServers: await findLocalServers(providers) })
 }
 
-/** The configuration file and its secret files. Throws while the configuration is invalid. */
+/** The configuration file and its secret files. Throws while the file cannot be parsed. */
 function listFiles(file: string, extensions: Extensions): string[] {
   const { named: document } = nameSections(readConfigFile(file), extensions.channels)
   return [file, ...listSecretFiles(document, createConfigSchema(extensions, document.value))]
 }
 
+type Reload = Pick<Gateway, 'reload' | 'reloadIfChanged'>
+
 /** Logs the problems if the new configuration is invalid; the old one stays in use. */
 async function report(
-  reload: Gateway['reload'] | Gateway['reloadIfChanged'],
+  reload: Reload[keyof Reload],
   { log, signal }: { log: ProcessLog; signal: AbortSignal },
 ): Promise<void> {
   try {
@@ -135,6 +137,8 @@ const listPlugins = ({ sources, packages }: Extensions) => ({
 
 interface Prepared {
   resolved: ResolvedConfig
+  /** The files of the configuration, as they were when they were read. */
+  seen: SeenFiles
   extensions: Extensions
   log: ProcessLog
   redactor: Redactor
@@ -142,6 +146,7 @@ interface Prepared {
 }
 
 async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepared> {
+  const seenFile = seeFiles([file])
   const document = readConfigFile(file)
   const storeThread = prepareStore(fieldsOf(fieldsOf(document.value)['storage'])['url'])
   // The schema depends on the extensions, so they are loaded before the check, and before there is a configured log.
@@ -162,5 +167,7 @@ async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepare
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)
   lifetime.configure({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
-  return { resolved, extensions, log, redactor, storeThread }
+  const secretFiles = listSecretFiles(nameSections(document, extensions.channels).named, resolved.schema)
+  const seen = new Map([...(generated ? seeFiles([file]) : seenFile), ...seeFiles(secretFiles)])
+  return { resolved, seen, extensions, log, redactor, storeThread }
 }

@@ -92,9 +92,16 @@ export function createFileWatch({ onChange, top, onUnwatched }: FileWatchOptions
   }
 }
 
-/** Calls `onChange` after each change of a file. If `list` throws, the files stay the same. */
-export function watchFiles(list: () => readonly string[], onChange: () => void): Pick<FileWatch, 'close'> {
-  let files: readonly string[] = []
+interface WatchedFiles {
+  seen: SeenFiles
+  /** Lists the files to watch after a change. If it throws, they stay the same. */
+  list(): readonly string[]
+  onChange(): void
+}
+
+/** Calls `onChange` after each change of a file. */
+export function watchFiles({ seen, list, onChange }: WatchedFiles): Pick<FileWatch, 'close'> {
+  let files: Iterable<string> = seen.keys()
   const watched = createFileWatch({ onChange: () => (follow(), onChange()) })
   function follow(): void {
     try {
@@ -104,7 +111,7 @@ export function watchFiles(list: () => readonly string[], onChange: () => void):
     }
     watched.follow(seeFiles(files))
   }
-  follow()
+  watched.follow(seen)
   return watched
 }
 
