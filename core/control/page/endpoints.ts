@@ -4,7 +4,7 @@ import { failures } from '../../http/failure.ts'
 import type { RegisteredTool } from '../../tools/registry.ts'
 import { Type } from '../../typebox.ts'
 import { type Endpoint, endpoint } from '../endpoint.ts'
-import type { FoundPanel, Panels } from './panels.ts'
+import type { FoundPanel, Panels } from './panel-files.ts'
 import type { SignInCodes } from './sign-in.ts'
 
 interface PageEndpointsDeps {

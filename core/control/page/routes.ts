@@ -7,7 +7,7 @@ import { setRouteGroup } from '../../http/route-list.ts'
 import { type Static, Type } from '../../typebox.ts'
 import { pageHeaders } from '../docs-page.ts'
 import { type BuiltFile, readAsset, readIndex } from './files.ts'
-import { type PanelPlace, type Panels, readPanelPart } from './panels.ts'
+import { type PanelPlace, type Panels, readPanelPart } from './panel-files.ts'
 import type { SignInCodes } from './sign-in.ts'
 
 export interface PageRoutesDeps {
