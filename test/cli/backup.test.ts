@@ -35,6 +35,8 @@ const files: Record<string, string> = {
   'secrets/github': 'the-secret-of-github-0123456789',
   'team/support/notes.md': 'Ada likes tea.',
   'plug.ts': 'export default []',
+  'package.json': '{"dependencies":{"svc-gateway-plugin-dice":"^1.0.0"}}',
+  'package-lock.json': '{"lockfileVersion":3}',
 }
 const config = {
   hooks: { presets: ['github'], github: { auth: { secret: { file: 'secrets/github' } } } },
@@ -102,7 +104,12 @@ describe('svc-gateway backup and restore', () => {
     expect(readdirSync(dir).filter((name) => name.startsWith('.'))).toEqual([])
 
     const restored = await run(other, 'restore', archive, '--config', 'gateway.json5')
-    expect(restored).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Restored the backup of 20/) })
+    expect(restored).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /^Restored the backup of 20.*\nInstall .* first: npm install --ignore-scripts --prefix /,
+      ),
+    })
     for (const [path, text] of Object.entries(files)) expect(readFileSync(join(other, path), 'utf8')).toBe(text)
     expect(readFileSync(join(other, 'state/workspaces/main/link.md'), 'utf8')).toBe('Water the plants.')
     expect(statSync(join(other, 'gateway.json5')).mode & 0o777).toBe(0o600)

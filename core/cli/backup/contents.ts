@@ -23,7 +23,9 @@ export interface Contents {
 export function listContents(document: ConfigDocument): Contents {
   const { dir, file } = document
   const store = locateStore(document)
-  const named = [file, 'state', ...referencesOf(document.value)].map((path) => resolve(dir, path))
+  const named = [file, 'state', ...packageFilesOf(dir), ...referencesOf(document.value)].map((path) =>
+    resolve(dir, path),
+  )
   const existing = [...new Set(named)].filter((path) => existsSync(path))
   const inside = existing.filter((path) => isInside(dir, path))
   const found = inside.flatMap(filesIn).filter((path) => !isLeftOut(path, store))
@@ -62,6 +64,14 @@ export function locateStore(document: StoredUrl, filesDir = document.dir): strin
       'the database, and copy the configuration and the workspaces.',
   )
 }
+
+/** What npm needs to install the packages of plugins again. In a checkout, these files are the gateway's own. */
+function packageFilesOf(dir: string): string[] {
+  const isCheckout = existsSync(join(dir, 'core', 'main.ts'))
+  return isCheckout ? [] : [packageFile, 'package-lock.json']
+}
+
+export const packageFile = 'package.json'
 
 /** The paths of transforms, workspaces, plugins and secret files. */
 function referencesOf(value: Record<string, unknown>): string[] {

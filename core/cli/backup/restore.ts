@@ -13,7 +13,7 @@ import { createProgressView } from '../progress.ts'
 import { quoteWord } from '../../kit/command-input.ts'
 import { filesName, storeName, unpack } from './archive.ts'
 import type { BackupOptions } from './backup.ts'
-import { isFileIn, listOutside, locateStore } from './contents.ts'
+import { isFileIn, listOutside, locateStore, packageFile } from './contents.ts'
 import { withTemporaryFolder } from './temporary-folder.ts'
 
 const steps = { verify: { title: 'Verifying the backup', unit: 'bytes' } } as const
@@ -35,8 +35,12 @@ export async function restore({ file, config, store, force = false, json = false
     const report = (done: number, total: number): void => view.report({ step: 'verify', done, total })
     const manifest = await unpack(archive, { folder, report }).finally(view.end)
     const placement = { archive, target, name: manifest.config, store: store && resolve(store), force }
+    const hasPackages = existsSync(join(folder, filesName, packageFile))
     const { kept, outside } = putInPlace(folder, placement)
-    printResult({ file: target, createdAt: manifest.createdAt, kept, outside }, json)
+    const install = hasPackages
+      ? { install: `npm install --ignore-scripts --prefix ${quoteWord(dirname(target))}` }
+      : {}
+    printResult({ file: target, createdAt: manifest.createdAt, kept, outside, ...install }, json)
   })
 }
 
@@ -47,6 +51,8 @@ interface Result {
   kept: string[]
   /** What the restored configuration refers to outside its directory. */
   outside: string[]
+  /** The command that installs the packages of its plugins. Absent: there are none. */
+  install?: string
 }
 
 function printResult(result: Result, json: boolean): void {
@@ -55,6 +61,8 @@ function printResult(result: Result, json: boolean): void {
     process.stderr.write(`Named by the configuration, but outside its directory: ${escapeInLine(path)}\n`)
   const check = commandLine(`check --config ${result.file}`)
   process.stdout.write(`Restored the backup of ${result.createdAt}. Check it with: ${check}\n`)
+  if (result.install !== undefined)
+    process.stdout.write(`Install the packages of its plugins first: ${result.install}\n`)
 }
 
 interface Placement {
