@@ -70,7 +70,7 @@ export function buildRuns(
     mainSession: agents.default.mainSession,
   }
   const { leadership } = work
-  const heartbeat = createHeartbeat({ agents, events, runs, store, leadership, createId, maxAttempts, log })
+  const heartbeat = createHeartbeat({ agents, events, runs, store, leadership, createId, maxAttempts, now, log })
   return { ...current, heartbeat, untilIdle: attempts.settled }
 }
 

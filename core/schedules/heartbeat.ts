@@ -3,7 +3,8 @@ import type { Agent, Agents } from '../agents/agents.ts'
 import { parseDuration } from '../kit/duration.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Events, Wake } from '../sessions/events.ts'
-import type { Store } from '../store/store.ts'
+import { createPoller, type Poller } from '../store/poller.ts'
+import type { Store, Timestamp } from '../store/store.ts'
 import {
   createHeartbeatOutages,
   createSessionHeartbeat,
@@ -21,12 +22,19 @@ export interface Heartbeat {
 interface HeartbeatDeps extends SessionHeartbeatDeps {
   agents: Agents
   events: Events
-  store: SessionHeartbeatDeps['store'] & Pick<Store, 'listWaitingWakes'>
+  store: SessionHeartbeatDeps['store'] & Pick<Store, 'listWaitingWakes' | 'getState' | 'setState'>
   leadership: Leadership
+  /** The time of the store. */
+  now(): Timestamp
   log: Log
 }
 
 const missedWakesMs = 10_000
+/** The clock may jump, and another gateway may stop running heartbeats, so the store is read at least this often. */
+const maxWaitMs = 60_000
+const retryMs = 5_000
+/** The owner of the times of the last periodic heartbeats, which restarts and reloads must not forget. */
+const stateOwner = 'heartbeat'
 
 /** Of the gateways on one store, only one runs heartbeats. */
 export interface Leadership {
@@ -38,9 +46,10 @@ export interface Leadership {
 }
 
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
-  const { agents, events, store, leadership } = deps
+  const { agents, events, store, leadership, now, log } = deps
   const sessions = createSessions(deps)
-  const timers: NodeJS.Timeout[] = []
+  const pollers: Poller[] = []
+  let timer: NodeJS.Timeout | undefined
   let unsubscribe: (() => void) | undefined
   let isClosed = false
 
@@ -61,31 +70,51 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
 
   /** Runs a heartbeat in the main session, and in every other session in which events wait for this agent. */
   const runPeriodic = async (agent: Agent): Promise<void> => {
-    if (!leadership.isHeld()) return
     sessions.get(agent, agent.mainSession).schedule(0)
     for (const { agentId, sessionKey } of await store.listWaitingWakes())
       if (agentId === agent.id && !isClosed) sessions.get(agent, sessionKey).schedule(0)
   }
 
-  const startTimer = (agent: Agent): void => {
+  /** @returns how long it is until the next periodic heartbeat of the agent */
+  const runIfDue = async (agent: Agent, everyMs: number): Promise<number> => {
+    const last = (await store.getState(stateOwner, agent.id)) as Timestamp | undefined
+    const at = now()
+    // A later one means that the clock was set back.
+    const isFirst = last === undefined || last > at
+    if (!isFirst && at < last + everyMs) return last + everyMs - at
+    if (isClosed || !leadership.isHeld()) return everyMs
+    await store.setState(stateOwner, agent.id, at)
+    if (!isFirst) await runPeriodic(agent)
+    return everyMs
+  }
+
+  const startPeriodic = (agent: Agent): void => {
     const everyMs = parseDuration(agent.heartbeat.every) ?? 0
     if (!agent.hasHeartbeat || everyMs === 0) return
-    const run = () => void runPeriodic(agent).catch((error: unknown) => sessions.outagesOf(agent).run.failed(error))
-    timers.push(setInterval(run, everyMs).unref())
+    const poller = createPoller({
+      claim: async () => {
+        poller.notifyIn(Math.min(await runIfDue(agent, everyMs), maxWaitMs))
+      },
+      retryMs,
+      log,
+    })
+    pollers.push(poller)
+    poller.notify()
   }
 
   return {
     start: () => {
       unsubscribe = events.onWake(onWake)
-      for (const agent of agents.all) startTimer(agent)
+      for (const agent of agents.all) startPeriodic(agent)
       // If the store cannot be read now, the next look finds them.
       if (leadership.isShared)
-        timers.push(setInterval(() => void findMissedWakes().catch(() => undefined), missedWakesMs).unref())
+        timer = setInterval(() => void findMissedWakes().catch(() => undefined), missedWakesMs).unref()
     },
     close: () => {
       isClosed = true
       unsubscribe?.()
-      for (const timer of timers) clearInterval(timer)
+      clearInterval(timer)
+      for (const poller of pollers) void poller.close()
       sessions.close()
     },
   }
@@ -104,17 +133,20 @@ function findOwner(agents: Agents, sessionKey: string): Agent | undefined {
 function createSessions(deps: HeartbeatDeps) {
   const heartbeats = new Map<string, SessionHeartbeat>()
   const outages = new Map(deps.agents.all.map(({ id }) => [id, createHeartbeatOutages(id, deps.log)]))
-  const outagesOf = ({ id }: Agent): HeartbeatOutages => outages.get(id) as HeartbeatOutages
   const keyOf = (agent: Agent, sessionKey: string): string => JSON.stringify([agent.id, sessionKey])
   return {
-    outagesOf,
     has: (agent: Agent, sessionKey: string): boolean => heartbeats.has(keyOf(agent, sessionKey)),
     get(agent: Agent, sessionKey: string): SessionHeartbeat {
       const key = keyOf(agent, sessionKey)
       const known = heartbeats.get(key)
       if (known) return known
       const onIdle = () => heartbeats.delete(key)
-      const created = createSessionHeartbeat(deps, { agent, sessionKey, outages: outagesOf(agent), onIdle })
+      const created = createSessionHeartbeat(deps, {
+        agent,
+        sessionKey,
+        outages: outages.get(agent.id) as HeartbeatOutages,
+        onIdle,
+      })
       heartbeats.set(key, created)
       return created
     },

@@ -51,6 +51,8 @@ async function start(
   )
 }
 
+type Started = Awaited<ReturnType<typeof start>>
+
 function workspaceOf(dir: string, agent: string): string {
   const folder = join(dir, 'state', 'workspaces', agent)
   mkdirSync(folder, { recursive: true })
@@ -289,6 +291,27 @@ describe('the periodic heartbeat', () => {
   /** Waits until the model has received this many requests for an agent. */
   const asked = async (agent: string, count: number) =>
     await expect.poll(() => requestsOf(agent).length).toBeGreaterThanOrEqual(count)
+
+  it.each([
+    ['reloaded', async ({ gateway }: Started) => void (await gateway.reload())],
+    ['restarted', async ({ gateway }: Started) => await gateway.close()],
+  ])('comes in time although the gateway is %s more often', async (how, interrupt) => {
+    const [model, dir] = [await startModel(), temporaryFolder()]
+    model.otherwise(ok)
+    writeNotes(dir, 'main', 'Check main.')
+    const begin = () => start(model, { heartbeat: { every: '2s' } }, { dir })
+    let started = await begin()
+    await expect
+      .poll(
+        async () => {
+          await interrupt(started)
+          if (how === 'restarted') started = await begin()
+          return model.requests.length
+        },
+        { interval: 200 },
+      )
+      .toBeGreaterThan(0)
+  })
 
   it('renders the waiting events', async () => {
     await beating().post('/hooks/wake', { text: 'one', mode: 'next-heartbeat' })
