@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, describe } from 'vitest'
 import { ConfigError } from '../core/config/config-error.ts'
-import { startModel } from './doubles/model.ts'
+import { messagesOf, startModel } from './doubles/model.ts'
 import {
   ask,
   baseDocument,
@@ -25,6 +25,7 @@ async function change({ gateway, dir }: RunningGateway, changes: Record<string, 
   return await gateway.reload()
 }
 
+const defaults = { model: 'double/m', retry: { forSeconds: 0 } }
 const other = 'another-hook-token-0123456789abcdef'
 
 describe('a reload', () => {
@@ -103,7 +104,6 @@ describe('a reload', () => {
 
   it('lets a started run end under the old configuration, and starts the next one under the new', async () => {
     const model = await startModel()
-    const defaults = { model: 'double/m', retry: { forSeconds: 0 } }
     const running = await configure({ providers: model.providers, agents: { defaults } })
     model.script({ hang: true, text: 'thinking' })
     const first = running.post(
@@ -118,6 +118,43 @@ describe('a reload', () => {
     // Its own time limit ended it, not the reload.
     expect((await first).body).toMatchObject({ status: 'timed_out' })
     await abandoned
+  })
+
+  it('fails the waiting runs of an agent that it removes: no other agent does their work', async () => {
+    const model = await startModel()
+    const base = { providers: model.providers, hooks: { allowRequestSessionKey: true } }
+    const running = await configure({ ...base, agents: { defaults, main: {}, support: {} } })
+    model.script({ hang: true })
+    model.otherwise({ text: 'HEARTBEAT_OK' })
+    const submit = (message: string) => {
+      const body = {
+        message,
+        agentId: 'support',
+        sessionKey: 'hook:one',
+        wakeMode: 'next-heartbeat',
+        timeoutSeconds: 2,
+      }
+      return running.post('/hooks/agent', { ...body, deliver: false }, { prefer: 'wait=20' })
+    }
+    const first = submit('one')
+    await model.request(0)
+    const second = submit('two')
+    await expect.poll(async () => (await running.get('/api/runs?status=queued')).body['items']).toHaveLength(1)
+    await change(running, { ...base, agents: { defaults, main: {} } })
+    expect((await first).body).toMatchObject({ status: 'timed_out' })
+    const { body } = await second
+    const { body: run } = await running.get(`/runs/${String(body['runId'])}`)
+    expect(run).toMatchObject({
+      status: 'failed',
+      agentId: 'support',
+      error: {
+        type: 'agent_removed',
+        message: 'The agent "support" is no longer in the configuration. Add it again and send the request again.',
+      },
+    })
+    // The others are heartbeats of the main agent.
+    const prompts = model.requests.map((request) => messagesOf(request).at(-1)?.content ?? '')
+    expect(prompts.filter((prompt) => prompt.startsWith('A webhook asks'))).toHaveLength(1)
   })
 
   it('keeps the lockouts of the hooks and of the gateway, and applies the new limits', async () => {

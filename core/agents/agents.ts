@@ -45,6 +45,8 @@ export interface Agents {
   all: readonly Agent[]
   /** Returns the default agent for an unknown id. */
   get(id: string | undefined): Agent
+  /** Undefined if the configuration has no such agent. */
+  find(id: string): Agent | undefined
 }
 
 export function createAgents(config: Config, dir: string): Agents {
@@ -56,6 +58,7 @@ export function createAgents(config: Config, dir: string): Agents {
     default: fallback,
     all,
     get: (id) => (id === undefined ? fallback : (byId.get(id.trim().toLowerCase()) ?? fallback)),
+    find: (id) => byId.get(id),
   }
 }
 

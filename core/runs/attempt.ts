@@ -91,7 +91,8 @@ export function createAttempts(deps: AttemptDeps): Attempts {
 
 async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortController): Promise<AttemptEnd> {
   const { models, log } = deps
-  const agent = deps.agents.get(run.agentId)
+  const agent = deps.agents.find(run.agentId)
+  if (!agent) return createErrorResult('failed', describeRemovedAgent(run))
   const timeoutSeconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
   const toolErrors = createToolErrors(run, deps.redactor.text)
   const { store, redactor, now, onStep: publish } = deps
@@ -140,6 +141,12 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
     limit.close()
   }
 }
+
+/** The default agent must not do its work: it may be allowed more. */
+const describeRemovedAgent = ({ agentId }: StoredRun): NonNullable<RunResult['error']> => ({
+  type: 'agent_removed',
+  message: `The agent "${agentId}" is no longer in the configuration. Add it again and send the request again.`,
+})
 
 /** Spares a run the rest of its attempt if a budget is used up: after a storm of webhooks there are many. */
 async function refuseStart(
