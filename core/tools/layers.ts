@@ -1,4 +1,5 @@
 // Resolves the policy layers for a subject: the lists of the configuration, each of which narrows the ones before.
+import { agentIdsOf } from '../config/schema/agents.ts'
 import type { Config, ToolLists, ToolPolicyConfig, ToolScope } from '../config/schema/schema.ts'
 import type { Layer, NameList } from './evaluate.ts'
 import type { GroupPolicy } from './group.ts'
@@ -35,13 +36,14 @@ export function resolveLayers(
     path: `agents.${agentId}.tools`,
     policy: config.agents[agentId]?.tools ?? {},
   }
+  const isKnown = agentIdsOf(config.agents).includes(agentId)
   const [sharedByProvider, ownByProvider] = [byProvider(shared, model), byProvider(own, model)]
   return [
     { layer: 'profile', ...profileLists(shared, own) },
     { layer: 'profile_by_provider', ...profileLists(sharedByProvider, ownByProvider) },
     { layer: 'tools', ...listsAt(shared) },
     { layer: 'tools_by_provider', ...listsAt(sharedByProvider) },
-    { layer: 'agent', ...listsAt(own) },
+    { layer: 'agent', ...(isKnown ? listsAt(own) : denyRemoved(agentId)) },
     { layer: 'agent_by_provider', ...listsAt(ownByProvider) },
     { layer: 'group', ...(group && listsAt(group)) },
     { layer: 'subagent', ...(isSubagent && subagentLists(config.tools)) },
@@ -52,6 +54,11 @@ export function resolveLayers(
 }
 
 type Lists = Omit<Layer, 'layer'>
+
+/** An agent that had a run started may be gone when its run starts, and its lists with it. */
+const denyRemoved = (agentId: string): Lists => ({
+  deny: [{ source: `agents has no agent "${agentId}"`, names: ['*'] }],
+})
 
 /** A section of the configuration and its path. */
 interface PolicySection<Keys> {

@@ -413,6 +413,15 @@ describe('the list of allowed tools', () => {
             }
   })
 
+  it('allows nothing to a run that an agent has started which is no longer in the configuration', async () => {
+    const { policy } = await openPolicy(toolsets, changes)
+    const startedBy = (agentId: string): Subject => ({
+      ...turn,
+      initiators: [{ caller: 'agent', agentId, sessionKey: `agent:${agentId}:main` }],
+    })
+    expect([policy.listed(startedBy('main')).length > 0, policy.listed(startedBy('gone'))]).toEqual([true, []])
+  })
+
   it('follows tools that come and go', async () => {
     const { config } = await openPolicy({}, { tools: { deny: ['late_evil'] } })
     const context = createTestContext()

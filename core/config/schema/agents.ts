@@ -214,7 +214,7 @@ export const AgentsSection = Type.Unsafe<AgentsConfig>(
 )
 
 /** If no agent is configured, there is one called `main`. */
-export function agentIdsOf(agents: AgentsConfig): string[] {
+export function agentIdsOf(agents: Readonly<Record<string, unknown>>): string[] {
   const ids = Object.keys(agents).filter((id) => id !== 'defaults')
   return ids.length > 0 ? ids : ['main']
 }
