@@ -54,6 +54,8 @@ export interface Gateway {
   reload(): Promise<ReloadResult>
   /** Does the same, unless the last reload has applied what is in the file. */
   reloadIfChanged(): Promise<ReloadResult | undefined>
+  /** The drain time of the configuration in force. */
+  drainSeconds(): number
   /** Returns the path of the control page with a new one-time code, or undefined when the page is off. */
   issuePageLink(): string | undefined
   /**
@@ -276,6 +278,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
       await reloads.settled()
       return isApplied() ? undefined : await reloadFile()
     },
+    drainSeconds: () => current.config.gateway.drainSeconds,
     issuePageLink: () => (current.config.gateway.page ? pageLink(http.signInCodes) : undefined),
     logWarnings,
     close: () => (closing ??= close()),

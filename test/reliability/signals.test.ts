@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type Document, temporaryFolder, writeConfig } from '../helpers.ts'
+import { startModel } from '../doubles/model.ts'
+import { ask, type Document, hookToken, temporaryFolder, writeConfig } from '../helpers.ts'
 import { program } from '../program.ts'
 
 const liar = fileURLToPath(new URL('../fixtures/mcp/liar.mjs', import.meta.url))
@@ -95,6 +96,27 @@ describe('SIGTERM', () => {
     await gateway.says('run ended')
     gateway.child.kill('SIGTERM')
     expect(await gateway.exited).toEqual([0, null])
+  })
+
+  it('lets runs end within the drain time that a reload has set', async () => {
+    const [dir, model] = [temporaryFolder(), await startModel()]
+    model.script({ hang: true })
+    const changes = {
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', retry: { forSeconds: 0 } } },
+    }
+    const gateway = launch(dir, { ...changes, gateway: { drainSeconds: 0 } })
+    await gateway.says('listening on')
+    const [, url] = /listening on (\S+)/.exec(gateway.lines.join('\n')) ?? []
+    // Longer than the old drain time and its grace period.
+    const body = JSON.stringify({ message: 'Think.', timeoutSeconds: 7, deliver: false, wakeMode: 'next-heartbeat' })
+    await ask(`${url}/hooks/agent`, { method: 'POST', headers: { authorization: `Bearer ${hookToken}` }, body })
+    await model.request(0)
+    writeConfig(dir, { ...changes, gateway: { drainSeconds: 60 } })
+    await gateway.says('the configuration was reloaded')
+    gateway.child.kill('SIGTERM')
+    expect(await gateway.exited).toEqual([0, null])
+    expect(gateway.lines.join('\n')).toContain('timed_out')
   })
 
   it('sent twice leaves no MCP server behind, not even one that does not stop', async () => {

@@ -8,7 +8,7 @@ export interface ProcessLifetime {
   signal: AbortSignal
   /** Disposed at the end, in reverse order. */
   opened: AsyncDisposableStack
-  /** Sets the log and the drain time, once the configuration is known. */
+  /** Sets the log and the drain time, once they are known. */
   configure(settings: Settings): void
   /** Reports that the start has ended, with or without success. A stop waits for this. */
   markStarted(): void
@@ -20,7 +20,8 @@ export interface ProcessLifetime {
 
 interface Settings {
   log: Logger
-  drainSeconds: number
+  /** Of the configuration in force. */
+  drainSeconds(): number
 }
 
 /** How much longer than `drainSeconds` a stop may take before the process is ended. */
@@ -44,7 +45,7 @@ export function createProcessLifetime(): ProcessLifetime {
       if (err) settings?.log.fatal({ error: err.name, stack: err.stack }, 'stopping after an error')
       else if (failure) settings?.log.fatal(describeError(failure), 'stopping after an error')
       else settings?.log.info({ signal }, 'stopping')
-      setTimeout(() => process.exit(1), ((settings?.drainSeconds ?? 0) + graceSeconds) * 1000).unref()
+      setTimeout(() => process.exit(1), ((settings?.drainSeconds() ?? 0) + graceSeconds) * 1000).unref()
       stop.abort()
       await start.promise
       await opened.disposeAsync()

@@ -84,6 +84,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
     onFatal: lifetime.end,
   })
   lifetime.opened.defer(gateway.close)
+  lifetime.configure({ log: logFor('cli'), drainSeconds: gateway.drainSeconds })
   gateway.logWarnings(resolved)
   const address = await gateway.listen()
   lifetime.opened.defer(async () => removeListening(file))
@@ -166,7 +167,7 @@ async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepare
   }
   redactor.hide(logSecrets(resolved, process.env))
   const log = await createLog(config.log, redactor)
-  lifetime.configure({ log: log.logFor('cli'), drainSeconds: config.gateway.drainSeconds })
+  lifetime.configure({ log: log.logFor('cli'), drainSeconds: () => config.gateway.drainSeconds })
   const secretFiles = listSecretFiles(nameSections(document, extensions.channels).named, resolved.schema)
   const seen = new Map([...(generated ? seeFiles([file]) : seenFile), ...seeFiles(secretFiles)])
   return { resolved, seen, extensions, log, redactor, storeThread }
