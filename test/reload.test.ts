@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished, describe } from 'vitest'
 import { ConfigError } from '../core/config/config-error.ts'
-import { messagesOf, startModel } from './doubles/model.ts'
+import { messagesOf, startModel, systemOf } from './doubles/model.ts'
 import {
   ask,
   baseDocument,
@@ -120,13 +120,14 @@ describe('a reload', () => {
     await abandoned
   })
 
-  it('fails the waiting runs of an agent that it removes: no other agent does their work', async () => {
+  it('lets the runs of an agent that it removes wait for it: no other agent does their work', async () => {
     const model = await startModel()
     const base = { providers: model.providers, hooks: { allowRequestSessionKey: true } }
-    const running = await configure({ ...base, agents: { defaults, main: {}, support: {} } })
+    const before = { ...base, agents: { defaults, main: {}, support: { systemPrompt: 'I am support.' } } }
+    const running = await configure(before)
     model.script({ hang: true })
     model.otherwise({ text: 'HEARTBEAT_OK' })
-    const submit = (message: string) => {
+    const submit = async (message: string) => {
       const body = {
         message,
         agentId: 'support',
@@ -134,27 +135,24 @@ describe('a reload', () => {
         wakeMode: 'next-heartbeat',
         timeoutSeconds: 2,
       }
-      return running.post('/hooks/agent', { ...body, deliver: false }, { prefer: 'wait=20' })
+      return (await running.post('/hooks/agent', { ...body, deliver: false })).body['runId'] as string
     }
-    const first = submit('one')
+    await submit('one')
     await model.request(0)
-    const second = submit('two')
-    await expect.poll(async () => (await running.get('/api/runs?status=queued')).body['items']).toHaveLength(1)
+    const second = await submit('two')
+    const read = async () => (await running.get(`/runs/${second}`)).body
     await change(running, { ...base, agents: { defaults, main: {} } })
-    expect((await first).body).toMatchObject({ status: 'timed_out' })
-    const { body } = await second
-    const { body: run } = await running.get(`/runs/${String(body['runId'])}`)
-    expect(run).toMatchObject({
-      status: 'failed',
-      agentId: 'support',
+    await expect.poll(read).toMatchObject({
+      status: 'queued',
       error: {
         type: 'agent_removed',
-        message: 'The agent "support" is no longer in the configuration. Add it again and send the request again.',
+        message: 'The agent "support" is not in the configuration; add it, or cancel the run.',
       },
     })
-    // The others are heartbeats of the main agent.
-    const prompts = model.requests.map((request) => messagesOf(request).at(-1)?.content ?? '')
-    expect(prompts.filter((prompt) => prompt.startsWith('A webhook asks'))).toHaveLength(1)
+    await change(running, before)
+    await expect.poll(read).toMatchObject({ status: 'succeeded' })
+    const systems = model.requests.filter((request) => messagesOf(request).at(-1)?.content.includes('\ntwo\n'))
+    expect(systems.map((request) => systemOf(request).includes('I am support.'))).toEqual([true])
   })
 
   it('keeps the lockouts of the hooks and of the gateway, and applies the new limits', async () => {

@@ -30,6 +30,24 @@ export function planRetry({ kind, result }: Retried, error: ModelError, policy: 
   }
 }
 
+/** How long a run waits for its agent: it may have been removed by mistake, or this gateway is yet to be updated. */
+const missingAgentMs = 10 * 60_000
+const missingAgentDelayMs = 5_000
+
+/** Returns undefined if the run of an agent that is not in the configuration is not tried again. */
+export function planMissingAgent({ kind, result }: Retried, error: ErrorRecord): RunRetry | undefined {
+  const now = Date.now()
+  const { since = now, count = 0 } = result.retry ?? {}
+  const notBefore = now + missingAgentDelayMs
+  if (kind === 'heartbeat' || notBefore > since + missingAgentMs) return undefined
+  return {
+    notBefore,
+    provider: '',
+    aside: false,
+    result: { error, retry: { since, count: count + 1, nextAt: notBefore, earliestAt: notBefore } },
+  }
+}
+
 /**
  * Exponential backoff with jitter, so that runs that failed together are not retried together. Never shorter than the
  * service asks for.

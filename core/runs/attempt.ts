@@ -5,7 +5,7 @@ import { readHeartbeatNotes } from '../agents/heartbeat-prompt.ts'
 import { ModelError } from '../agents/model-error.ts'
 import type { Models } from '../agents/models.ts'
 import type { ReplyStreams } from '../agents/reply-stream.ts'
-import { planRetry } from '../agents/retry.ts'
+import { planMissingAgent, planRetry, withTries } from '../agents/retry.ts'
 import { createTimeLimit, type TimeLimit } from '../agents/time-limit.ts'
 import { type RunTurn, SuspendedTurn, type TurnResult } from '../agents/turn.ts'
 import { planTurn, resolveRunModel, type TurnPlan } from '../agents/turn-plan.ts'
@@ -23,6 +23,7 @@ import type { Policy } from '../tools/policy.ts'
 import {
   type AttemptEnd,
   type AttemptResult,
+  type AttemptRetry,
   type AttemptWait,
   createErrorResult,
   resolveErrorResult,
@@ -92,7 +93,7 @@ export function createAttempts(deps: AttemptDeps): Attempts {
 async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortController): Promise<AttemptEnd> {
   const { models, log } = deps
   const agent = deps.agents.find(run.agentId)
-  if (!agent) return createErrorResult('failed', describeRemovedAgent(run))
+  if (!agent) return endWithoutAgent(run, log)
   const timeoutSeconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
   const toolErrors = createToolErrors(run, deps.redactor.text)
   const { store, redactor, now, onStep: publish } = deps
@@ -143,10 +144,14 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
 }
 
 /** The default agent must not do its work: it may be allowed more. */
-const describeRemovedAgent = ({ agentId }: StoredRun): NonNullable<RunResult['error']> => ({
-  type: 'agent_removed',
-  message: `The agent "${agentId}" is no longer in the configuration. Add it again and send the request again.`,
-})
+function endWithoutAgent(run: StoredRun, log: Log): AttemptResult | AttemptRetry {
+  const message = `The agent "${run.agentId}" is not in the configuration; add it, or cancel the run.`
+  const error = { type: 'agent_removed', message }
+  const retry = planMissingAgent(run, error)
+  if (!retry) return createErrorResult('failed', withTries(run, error))
+  logRetry(log, run, retry)
+  return { retry }
+}
 
 /** Spares a run the rest of its attempt if a budget is used up: after a storm of webhooks there are many. */
 async function refuseStart(

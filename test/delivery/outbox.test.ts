@@ -185,8 +185,8 @@ describe('a delivery', () => {
     })
   })
 
-  it('fails with a reason if its account is not configured', async () => {
-    const { put, ended } = shared()
+  it('fails with a reason if its account is not configured for a while', async () => {
+    const { put, ended } = await startOutbox(await startChat(), { limits: { giveUpMs: 100 } })
     expect(await ended(await put({ accountId: 'other' }))).toMatchObject({
       status: 'failed',
       reason: expect.stringContaining('not configured'),

@@ -23,6 +23,9 @@ export const defaultLimits: OutboxLimits = {
   giveUpMs: 6 * 60 * 60_000,
 }
 
+/** How long a delivery waits for its account: it may be off for a moment, or this gateway is yet to be updated. */
+const missingAccountMs = 10 * 60_000
+
 /** Longest wait for a channel to connect, so that the delivery is sent soon afterwards. */
 const longestUnconnectedMs = 30_000
 
@@ -32,7 +35,7 @@ export const interrupted = 'The gateway stopped while sending, so it is unknown 
 export type ReadFile = (file: DeliveryFile, maxBytes: number) => Promise<Uint8Array>
 
 interface Sending {
-  /** Absent: the account is no longer configured. */
+  /** Absent: the account is not configured. */
   link: Pick<Link, 'channel' | 'connection'> | undefined
   limits: OutboxLimits
   /** Stores how many chunks have been sent. False: another process holds the delivery. */
@@ -44,7 +47,11 @@ interface Sending {
 
 export async function sendDelivery(delivery: StoredDelivery, sending: Sending): Promise<AttemptEnd> {
   const { link, limits, advance, log } = sending
-  if (!link) return { status: 'failed', reason: 'The account of the channel is not configured.' }
+  if (!link)
+    return retry(
+      { delivery, limits: { ...limits, giveUpMs: Math.min(limits.giveUpMs, missingAccountMs) } },
+      { reason: 'The account of the channel is not configured.', uncertain: delivery.uncertain, maxWaitMs: 5_000 },
+    )
   const { channel, connection } = link
   if (!connection)
     return retry(
