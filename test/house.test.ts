@@ -56,6 +56,7 @@ const floors: Record<string, number> = {
   'action.ts': 2,
   'deadline.ts': 1,
   'serial-queue.ts': 1,
+  'under-way.ts': 1,
   'field-schemas.ts': 1,
   'typed-code.ts': 1,
   'errors.ts': 1,

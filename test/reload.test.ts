@@ -28,6 +28,44 @@ async function change({ gateway, dir }: RunningGateway, changes: Record<string, 
 const defaults = { model: 'double/m', retry: { forSeconds: 0 } }
 const other = 'another-hook-token-0123456789abcdef'
 
+/** A toolset whose tools say how often it was opened, and with which label. `wait` waits for a file. */
+const countingPlugin = `
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { defineTool, defineToolset, Type } from 'svc-gateway/plugin'
+let opened = 0
+const args = Type.Object({})
+export default defineToolset({
+  name: 'counting',
+  description: 'Counts.',
+  config: Type.Object({ label: Type.String({ default: 'old', description: 'A label.' }) }),
+  open: async ({ label }, { log }) => {
+    const number = ++opened
+    const waitForFile = async (_args, { signal }) => {
+      log.warn({}, 'it waits')
+      while (!existsSync(join(import.meta.dirname, 'go'))) await delay(20, undefined, { signal })
+      return label
+    }
+    return {
+      tools: [
+        defineTool({ name: 'opened', description: 'Counts.', args, effects: [], execute: async () => number }),
+        defineTool({ name: 'wait', description: 'Waits.', args, effects: [], execute: waitForFile }),
+      ],
+      close: async () => log.warn({}, 'it closes'),
+    }
+  },
+})
+`
+
+async function startCounting(tools: object) {
+  const [dir, plugins] = [temporaryFolder(), ['./counting.ts']]
+  writeFileSync(join(dir, 'counting.ts'), countingPlugin)
+  const running = await startGateway({ plugins, tools }, dir)
+  const authorization = `Bearer ${gatewayToken}`
+  return { ...running, plugins, use: (tool: string) => running.post('/tools/invoke', { tool }, { authorization }) }
+}
+
 describe('a reload', () => {
   const shared = share(() => startGateway())
   /** The shared gateway, with this configuration. */
@@ -192,6 +230,33 @@ describe('a reload', () => {
     expect((await invoke()).status).toBe(404)
     await change(running, {})
     expect((await invoke()).status).toBe(200)
+    const counting = await startCounting({})
+    expect(await counting.use('opened')).toMatchObject({ body: { result: 1 } })
+    await change(counting, { plugins: counting.plugins, tools: { deny: ['agents_list'], timeoutSeconds: 9 } })
+    expect(await counting.use('opened')).toMatchObject({ body: { result: 1 } })
+    await change(counting, { plugins: counting.plugins, tools: { counting: { label: 'new' } } })
+    expect(await counting.use('opened')).toMatchObject({ body: { result: 2 } })
+  })
+
+  it('lets a call of a tool end under the old configuration', async () => {
+    const counting = await startCounting({})
+    const ends = counting.use('wait')
+    const overMcp = fetch(`${counting.url}/mcp`, {
+      method: 'POST',
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait', arguments: {} } }),
+      headers: {
+        authorization: `Bearer ${gatewayToken}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+      },
+    })
+    const waiting = () => counting.logged.filter((line) => line.includes('it waits')).length
+    await expect.poll(waiting).toBe(2)
+    await change(counting, { plugins: counting.plugins, tools: { counting: { label: 'new' } } })
+    writeFileSync(join(counting.dir, 'go'), '')
+    expect(await ends).toMatchObject({ status: 200, body: { result: 'old' } })
+    expect(await (await overMcp).text()).toContain('"text":"old"')
+    await expect.poll(() => counting.logged.join()).toContain('it closes')
   })
 
   it('connects new channels, closes removed ones, and keeps the rest connected', async () => {

@@ -4,6 +4,7 @@ import type { Log } from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { NewDelivery, Store } from '../store/store.ts'
 import { describeOpening, describeUse, findShare, findTightest, formatEnd, type Tally } from './budget.ts'
+import { createUnderWay } from '../under-way.ts'
 import { findSpenders, type Spenders } from './spenders.ts'
 
 export interface Alerts {
@@ -33,7 +34,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
   const { store, log } = deps
   /** The window and the level of the last alert, by the key of the budget. */
   const reported = new Map<string, { window: number; level: number }>()
-  const underWay = new Set<Promise<void>>()
+  const underWay = createUnderWay()
   const outage = createOutage(log, {
     failed: 'a budget alert could not be stored; it is tried again',
     worked: 'budget alerts are stored again',
@@ -47,15 +48,15 @@ export function createAlerts(deps: AlertsDeps): Alerts {
     const last = reported.get(budget.key)
     if (last && last.window === window.start && last.level >= level) return
     reported.set(budget.key, { window: window.start, level })
-    const alert = report({ ...tally, used: { ...tally.used } }, level).then(
-      () => void outage.worked(),
-      (error: unknown) => {
-        outage.failed(error)
-        reported.delete(budget.key)
-      },
+    void underWay.add(
+      report({ ...tally, used: { ...tally.used } }, level).then(
+        () => void outage.worked(),
+        (error: unknown) => {
+          outage.failed(error)
+          reported.delete(budget.key)
+        },
+      ),
     )
-    underWay.add(alert)
-    void alert.finally(() => underWay.delete(alert))
   }
 
   async function report(tally: Tally, level: number): Promise<void> {
@@ -81,7 +82,7 @@ export function createAlerts(deps: AlertsDeps): Alerts {
   return {
     check,
     reset: () => reported.clear(),
-    close: async () => void (await Promise.allSettled(underWay)),
+    close: underWay.settled,
   }
 }
 

@@ -14,6 +14,7 @@ export const reservedPaths = [
   '/openapi.json',
   '/metrics',
   '/docs',
+  '/page',
 ] as const
 
 /** Adds a leading slash and removes trailing ones: `hooks/` → `/hooks`. Only slashes become `/`. */

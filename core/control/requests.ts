@@ -193,8 +193,12 @@ const summary = {
   eventIds: Type.Optional(Type.Array(Type.String())),
   error: Type.Optional(
     Type.Object(
-      { type: Type.String(), message: Type.String() },
-      { description: 'Why the request failed, as reported to the sender.' },
+      {
+        type: Type.String(),
+        message: Type.String(),
+        detail: Type.Optional(Type.String({ description: 'What a transform threw.', ...content })),
+      },
+      { description: 'Why the request failed.' },
     ),
   ),
   reason: Type.Optional(

@@ -1,6 +1,7 @@
 // The endpoints with which an operator tries hooks: the samples of presets, requests without a signature, and mappings
 // that are not in the configuration yet.
 import { GatewayError } from '../errors.ts'
+import { requireContent } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
 import type { AuditedChange, StoredRequest } from '../store/store.ts'
 import { type Static, Type } from '../typebox.ts'
@@ -99,7 +100,11 @@ export function workbenchEndpoints(deps: WorkbenchDeps): Endpoint[] {
         body: PreviewBody,
         response: { 200: PreviewReply, ...failures(409) },
       },
-      handle: async ({ body }) => await enabled(previewMapping)(body),
+      handle: async ({ body, principal }) => {
+        // It shows the events that wait in a session.
+        requireContent(principal, 'a preview')
+        return await enabled(previewMapping)(body)
+      },
     }),
     endpoint({
       method: 'POST',

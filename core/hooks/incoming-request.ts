@@ -80,7 +80,7 @@ const maxProblemLength = 300
 
 export const failureOf = (error: GatewayError): Required<Pick<NewRefusal, 'status' | 'error'>> => ({
   status: error.status < 500 ? 'rejected' : 'failed',
-  error: { type: error.code, message: recordedMessage(error) },
+  error: { type: error.code, ...recordedMessage(error) },
 })
 
 /** The record of a handshake, without the tokens in its body. */
@@ -115,9 +115,9 @@ const senderOf = (
 })
 
 /** The record may quote what a transform threw; the reply to the sender and the log must not. */
-function recordedMessage(error: GatewayError): string {
-  if (!(error instanceof TransformError)) return error.publicMessage
-  return [error.message, error.detail].filter((part) => part !== undefined).join(' ')
+function recordedMessage(error: GatewayError): { message: string; detail?: string } {
+  if (!(error instanceof TransformError)) return { message: error.publicMessage }
+  return { message: error.message, ...(error.detail !== undefined && { detail: error.detail }) }
 }
 
 /**

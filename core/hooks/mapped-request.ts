@@ -24,7 +24,10 @@ export function readStoredRequest(
   { hook, headers, query }: Pick<StoredRequest, 'hook'> & Record<'headers' | 'query', unknown>,
   { rawBody, hiddenHeaders, ...given }: StoredBody,
 ): MappedRequest {
-  const received = headers as Record<string, string>
+  // Node reads their names in lower case; those of an operator or of a sample may have capitals.
+  const received = Object.fromEntries(
+    Object.entries(headers as Record<string, string>).map(([name, value]) => [name.toLowerCase(), value]),
+  )
   const contentType = 'contentType' in given ? given.contentType : received['content-type']
   const { payload, isForm } = parseStoredBody(rawBody, contentType)
   return {

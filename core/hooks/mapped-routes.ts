@@ -1,5 +1,11 @@
 // POST {hooks.path}/<name> for the names of mappings and presets.
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptionsWithHandler } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  preValidationHookHandler,
+  RouteShorthandOptionsWithHandler,
+} from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { headerReader } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
@@ -41,7 +47,8 @@ interface MappedRoutesDeps {
 export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): void {
   const { mappings, context, maxBytes } = deps
   const preValidation = readBody({ maxBytes })
-  app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stagesOf(resolveHook) })
+  const stages = { ...stagesOf(resolveHook), preValidation: readBodyOfAny }
+  app.post<{ Params: { '*': string } }>('/*', { schema: { hide: true }, ...stages })
   for (const name of mappings.names.filter(isPlain)) {
     const hook: Hook = { name, hookRoute: mappings.routeFor(name) }
     app.post(`/${name}`, { schema: schemaOf(hook), ...stagesOf(() => hook) })
@@ -61,6 +68,12 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
       handler: (request: FastifyRequest, reply: FastifyReply) =>
         handleRequest(hookOf(request), { request, reply }, deps),
     } satisfies RouteShorthandOptionsWithHandler
+  }
+
+  /** A hook that does not exist is not found, whatever is wrong with the body. */
+  function readBodyOfAny(...[request, reply, done]: Parameters<preValidationHookHandler>): void {
+    const isKnown = resolveHook(request).hookRoute.mappings.length > 0
+    preValidation.call(app, request, reply, (error) => done(error && !isKnown ? noHook() : error))
   }
 
   function resolveHook({ params, url }: FastifyRequest): Hook {

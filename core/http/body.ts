@@ -19,7 +19,8 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
   return (request, _reply, done) => {
     const { raw } = request
     if (raw.method !== 'POST') return done()
-    refuseBeforeReading(raw.headers, maxBytes)
+    const refusal = findRefusal(raw.headers, maxBytes)
+    if (refusal) return done(refusal)
     return collect(raw, maxBytes, (error, bytes) => done(error ?? setBody(request, bytes)))
   }
 
@@ -39,10 +40,11 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
 const tooLarge = (maxBytes: number) =>
   new GatewayError('payload_too_large', `The body is larger than ${maxBytes} bytes.`)
 
-function refuseBeforeReading(headers: IncomingHttpHeaders, maxBytes: number): void {
+/** Why the body is not read at all. */
+function findRefusal(headers: IncomingHttpHeaders, maxBytes: number): GatewayError | undefined {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (encoding !== '' && encoding !== 'identity') throw new GatewayError('unsupported_encoding')
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  if (encoding !== '' && encoding !== 'identity') return new GatewayError('unsupported_encoding')
+  return Number(headers['content-length'] ?? 0) > maxBytes ? tooLarge(maxBytes) : undefined
 }
 
 const hasNoBody = (headers: IncomingHttpHeaders): boolean =>

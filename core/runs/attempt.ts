@@ -20,6 +20,7 @@ import type { RunResult } from '../store/run-spec.ts'
 import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { Policy } from '../tools/policy.ts'
+import { createUnderWay } from '../under-way.ts'
 import {
   type AttemptEnd,
   type AttemptResult,
@@ -73,20 +74,10 @@ interface AttemptDeps {
 }
 
 export function createAttempts(deps: AttemptDeps): Attempts {
-  const underWay = new Set<Promise<unknown>>()
+  const underWay = createUnderWay()
   return {
-    run: async (run, stop) => {
-      const attempt = attemptRun(deps, run, stop)
-      underWay.add(attempt)
-      try {
-        return await attempt
-      } finally {
-        underWay.delete(attempt)
-      }
-    },
-    settled: async () => {
-      while (underWay.size > 0) await Promise.allSettled(underWay)
-    },
+    run: (run, stop) => underWay.add(attemptRun(deps, run, stop)),
+    settled: underWay.settled,
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type StoredRun,
 } from '../store/store.ts'
 import { untilAborted } from '../deadline.ts'
+import { createUnderWay } from '../under-way.ts'
 import { Stopped } from './attempt-result.ts'
 
 export interface StepRecorder {
@@ -53,7 +54,7 @@ export function createStepRecorder(
   const ref = { id: run.id, fencingToken: run.fencingToken }
   const scopes = budgetScopesOf(run)
   const stored = new Map<number, Step>()
-  const underWay = new Set<Promise<unknown>>()
+  const underWay = createUnderWay()
   let current: Step | undefined
   const keepsContent = run.spec.origin.keepContent !== false
 
@@ -80,12 +81,12 @@ export function createStepRecorder(
     record: async (steps, count, asked) => {
       const shortened = steps.map(shorten)
       const recorded = { steps: shortened, count, counted: { scopes, at: now() }, asked }
-      const work = retryUntilStored(() => store.recordSteps(ref, recorded), {
-        everyMs: storeRetryMs,
-        isGivenUp: () => signal.aborted,
-      })
-      underWay.add(work)
-      void work.catch(() => undefined).then(() => underWay.delete(work))
+      const work = underWay.add(
+        retryUntilStored(() => store.recordSteps(ref, recorded), {
+          everyMs: storeRetryMs,
+          isGivenUp: () => signal.aborted,
+        }),
+      )
       if (!(await untilAborted(work, signal))) throw new Stopped('lost')
       current = undefined
       if (asked) onAsked()
@@ -100,7 +101,7 @@ export function createStepRecorder(
     },
     shorten,
     current: () => current,
-    settled: async () => void (await Promise.allSettled(underWay)),
+    settled: underWay.settled,
     stored: () => [...stored.values()],
   }
 }

@@ -38,7 +38,7 @@ export interface BuildContext {
 
 /** The open toolsets. A reload reuses them when their settings are the same. */
 export interface Tools extends Shared {
-  settings: Config['tools']
+  settings: { rename: Config['tools']['rename']; sections: Readonly<Record<string, unknown>> }
   registry: ToolRegistry
 }
 

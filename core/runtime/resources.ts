@@ -8,8 +8,8 @@ import { openToolRegistry } from '../tools/registry.ts'
 import type { BuildContext, Shared, Tools, Transforms } from './build-context.ts'
 
 export async function acquireTools(context: BuildContext): Promise<Tools> {
-  const { config, previous, opened } = context
-  const isSame = previous !== undefined && isDeepStrictEqual(previous.tools.settings, config.tools)
+  const { previous, opened } = context
+  const isSame = previous !== undefined && isDeepStrictEqual(previous.tools.settings, settingsOf(context))
   const tools = isSame ? previous.tools : await openTools(context)
   opened.defer(tools.use())
   return tools
@@ -23,18 +23,21 @@ export function acquireTransforms(context: BuildContext): Transforms {
   return transforms
 }
 
-async function openTools({ config, services, lifecycle: { stopping } }: BuildContext): Promise<Tools> {
+async function openTools(context: BuildContext): Promise<Tools> {
+  const { services, lifecycle } = context
+  const { stopping } = lifecycle
+  const settings = settingsOf(context)
   const { environment, logs, storage } = services
   const stop = new AbortController()
   const registry = await openToolRegistry({
     toolsets: environment.extensions.toolsets.values(),
-    settings: (toolset) => (config.tools as Record<string, unknown>)[toolset] ?? {},
+    settings: (toolset) => settings.sections[toolset],
     context: (toolset) => ({
       log: createExtensionLog(logs.logFor('tools'), { toolset }),
       signal: stop.signal,
       state: storage.stateOf(`toolset:${toolset}`),
     }),
-    renames: config.tools.rename,
+    renames: settings.rename,
     isVerified: (toolset) => isOwnToolset(environment.extensions, toolset),
     redact: services.redactor.text,
     stopping,
@@ -45,7 +48,17 @@ async function openTools({ config, services, lifecycle: { stopping } }: BuildCon
   }
   if (stopping.aborted) await close()
   stopping.throwIfAborted()
-  return { settings: config.tools, registry, use: countUsers(close) }
+  return { settings, registry, use: countUsers(close) }
+}
+
+/** What the registry is opened with. The rest of `tools` is the policy, which every runtime has its own of. */
+function settingsOf({ config, services }: BuildContext): Tools['settings'] {
+  const sections = config.tools as Record<string, unknown>
+  const names = [...services.environment.extensions.toolsets.keys()]
+  return {
+    rename: config.tools.rename,
+    sections: Object.fromEntries(names.map((name) => [name, sections[name] ?? {}])),
+  }
 }
 
 function openTransforms({ config, services: { environment, logs }, lifecycle }: BuildContext): Transforms {

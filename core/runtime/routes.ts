@@ -12,6 +12,7 @@ import { createMethods } from '../control/ws/methods.ts'
 import { registerSocket } from '../control/ws/socket.ts'
 import { createTopics } from '../control/ws/topics.ts'
 import { listChannelRoutes, registerChannels } from '../delivery/connections/routes.ts'
+import { untilAborted } from '../deadline.ts'
 import { GatewayError } from '../errors.ts'
 import type { AcceptPayload } from '../hooks/jobs/job.ts'
 import { viewHooks } from '../hooks/overview.ts'
@@ -21,8 +22,9 @@ import { createServer } from '../http/server.ts'
 import type { Services } from '../services.ts'
 import { registerMcp } from '../tools/mcp.ts'
 import { createApprovalWait } from '../approvals/approval-wait.ts'
-import { createToolRequest, type WaitForApproval } from '../tools/request.ts'
+import { createToolRequest, type ToolRequest, type WaitForApproval } from '../tools/request.ts'
 import { registerTools } from '../tools/routes.ts'
+import { createUnderWay } from '../under-way.ts'
 import type { AgentArea } from './agents.ts'
 import type { BuildContext } from './build-context.ts'
 import { buildAuth, credentialOf } from './credentials.ts'
@@ -47,7 +49,11 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
   if (config.gateway.page)
     registerPage(app, { codes: services.http.signInCodes, panels, check: checkCredential, credential })
   const { audit, store } = services.storage
-  const invokeTool = createToolRequest({ ...areas, audit, waitForApproval: buildApprovalWait(context) })
+  const callsUnderWay = createUnderWay()
+  const requestTool = createToolRequest({ ...areas, audit, waitForApproval: buildApprovalWait(context) })
+  const invokeTool: ToolRequest = (...request) => callsUnderWay.add(requestTool(...request))
+  // The tools stay open until the calls of clients have ended, unless the gateway stops.
+  context.opened.defer(() => untilAborted(callsUnderWay.settled(), lifecycle.stopping).catch(() => undefined))
   const call = createCallEndpoint(audit)
   registerHealth(app, { findRefusal, probe: store.probe })
   registerTools(app, { guard, ...areas, invokeTool })

@@ -123,6 +123,7 @@ describe('hooks.path', () => {
     '/metrics',
     '/docs',
     '/docs/hooks',
+    '/page',
   ])('rejects the reserved path %j', (path) => {
     expect(problemsOf(`{ hooks: { path: '${path}' } }`)).toEqual([
       expect.stringContaining('hooks.path must not be at /'),

@@ -3,7 +3,14 @@ import { createHmac } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { type Document, type RunningGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import {
+  type Document,
+  gatewayToken,
+  type RunningGateway,
+  startGateway,
+  temporaryFolder,
+  writeConfig,
+} from '../helpers.ts'
 import { share } from '../share.ts'
 
 const agents = { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} }
@@ -35,11 +42,14 @@ export default ({ payload, headers, path, mapping }) => {
   return answers[payload.what]
 }`
 
+const viewerToken = 'token-of-a-viewer-0123456789-0123456789'
+
 async function start(hooks: Document, files: Record<string, string> = {}): Promise<RunningGateway> {
   const dir = temporaryFolder()
   mkdirSync(join(dir, 'transforms'))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'transforms', name), text)
-  return await startGateway({ agents, hooks }, dir)
+  const clients = [{ name: 'viewer', role: 'viewer', token: viewerToken }]
+  return await startGateway({ agents, hooks, gateway: { auth: { token: gatewayToken, clients } } }, dir)
 }
 
 const secret = 'the secret of the webhook'
@@ -83,8 +93,13 @@ describe('a transform', () => {
     expect(gateway.logged.filter((line) => line.includes('"mapping":"shaped","fault"'))).toHaveLength(2)
     expect(gateway.logged.join()).not.toContain('4711')
     await expect
-      .poll(async () => (await gateway.get('/api/requests?status=failed')).body.items[0]?.error.message)
+      .poll(async () => (await gateway.get('/api/requests?status=failed')).body.items[0]?.error.detail)
       .toContain('the payload said 4711')
+
+    const viewer = { authorization: `Bearer ${viewerToken}` }
+    const { items } = (await gateway.get('/api/requests?status=failed', viewer)).body
+    expect(items[0].error.message).toMatch(/^The transform \S+ threw an? Error at /)
+    expect(JSON.stringify(items)).not.toContain('4711')
 
     expect((await send('ownKey')).body.sessionKey).toBe('agent:main:hook:stock:7')
     const keys = (await send('ownKeys')).body.runIds.map(async (id: string) => (await runOf(id)).sessionKey)

@@ -120,6 +120,16 @@ describe('POST {hooks.path}/<name>', () => {
   const { post, get } = gateway
   const runOf = async (runId: string) => (await get(`/runs/${runId}`)).body
 
+  it('answers 404 for a hook that does not exist, whatever is wrong with the body', async () => {
+    const bodies: [body: string, headers?: Record<string, string>][] = [
+      [''],
+      ['x'.repeat(300_000)],
+      ['{}', { 'content-encoding': 'gzip' }],
+    ]
+    const { post } = await startGateway()
+    for (const [body, headers] of bodies) expect((await post('/hooks/nowhere', body, headers)).status).toBe(404)
+  })
+
   it('renders the templates into a run, wrapped as external content', async () => {
     const payload = { from: 'Ada', text: 'Hello {{ from }}', thread: 'T7', reply_to: ' ' }
     const { status, body } = await post('/hooks/mail?q=1', payload, { 'x-box': 'in', ...wait })

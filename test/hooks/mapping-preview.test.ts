@@ -55,6 +55,25 @@ describe('POST /api/hooks/preview', () => {
     expect((await gateway().get('/api/runs')).body.items).toEqual([])
   })
 
+  it('reads the names of headers in any case, as a hook does', async () => {
+    const match = { path: 'issues', headers: { 'X-Event': 'issue' } }
+    const reply = await preview(
+      { match, messageTemplate: '{{headers.x-event}}', deliver: false },
+      { headers: { 'X-Event': 'issue' } },
+    )
+    expect(reply).toMatchObject({ isMatch: true, actions: [{ message: 'issue' }] })
+  })
+
+  it('is forbidden to a client that may not read what waits in a session', async () => {
+    const client = { name: 'op', role: 'operator', content: false, token: 'token-of-op-0123456789-0123456789' }
+    const { post } = await startGateway({ gateway: { auth: { token: gatewayToken, clients: [client] } } })
+    const body = { mapping: '{ match: { path: "a" }, action: "wake", textTemplate: "x" }', body: '{}' }
+    expect(await post('/api/hooks/preview', body, { authorization: `Bearer ${client.token}` })).toMatchObject({
+      status: 403,
+      body: { error: { type: 'forbidden', message: expect.stringContaining('content') } },
+    })
+  })
+
   it('says which conditions do not hold', async () => {
     const match = {
       path: 'issues',

@@ -38,7 +38,7 @@ export type RequestStatus = 'accepted' | 'skipped' | 'rejected' | 'failed' | 'du
 /** A request that started nothing, and why. */
 export interface NewRefusal extends NewRequest {
   status: Exclude<RequestStatus, 'accepted'>
-  error?: { type: string; message: string } | undefined
+  error?: { type: string; message: string; detail?: string } | undefined
   /** Why a request was skipped, if no transform or preset decided it. */
   reason?: SkipReason | undefined
   /** With the reason `skip`. */
@@ -65,7 +65,7 @@ export interface SkippedBy {
 export interface RequestResult {
   runIds?: readonly string[] | undefined
   eventIds?: readonly string[] | undefined
-  error?: { type: string; message: string } | undefined
+  error?: { type: string; message: string; detail?: string } | undefined
   reason?: SkipReason | undefined
   skippedBy?: SkippedBy | undefined
   isUnauthenticated?: true | undefined

@@ -10,7 +10,7 @@ export interface RequestLine {
   status: 'accepted' | 'skipped' | 'rejected' | 'failed' | 'duplicate'
   runIds?: readonly string[]
   eventIds?: readonly string[]
-  error?: { type: string; message: string }
+  error?: { type: string; message: string; detail?: string }
   count?: number
   reason?: string
   skippedBy?: SkipRule
@@ -51,7 +51,7 @@ export function describeLine({ runIds = [], eventIds = [], replayOf, ...line }: 
   const { error, reason = 'nothing to do', skippedBy, status, count } = line
   const counts = [countOf(runIds, 'run'), countOf(eventIds, 'event')].filter(Boolean).join(', ')
   const skipped = status === 'skipped' ? (skippedBy ? describeSkip(skippedBy) : reason) : ''
-  const outcome = error ? `${error.type}: ${error.message}` : counts || skipped
+  const outcome = error ? [`${error.type}:`, error.message, error.detail].filter(Boolean).join(' ') : counts || skipped
   return [outcome, count && `the last of ${count} requests`, replayOf && `replay of ${replayOf}`]
     .filter(Boolean)
     .join('; ')

@@ -107,6 +107,7 @@ function Outcome({ request: { error, count, reason, skippedBy, status } }: { req
       <Notice tone="bad">
         <strong>{status === 'rejected' ? 'Rejected: ' : 'Failed: '}</strong>
         {error.message} <code class="muted">{error.type}</code>
+        {error.detail !== undefined && <div class="small break">{error.detail}</div>}
         {count !== undefined && <p>This record stands for {count} requests, of which it describes the last one.</p>}
       </Notice>
     )
