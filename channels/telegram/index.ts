@@ -83,7 +83,10 @@ function explain(error: unknown, apiRoot: string): Error {
   // Telegram answers 404 to tokens that it cannot read.
   if (code === 401 || code === 404)
     return new AuthError('Telegram refuses the bot token. Copy it again from @BotFather into botToken.')
-  if (code !== undefined) return connectStatusError(code, service)
+  if (code !== undefined) {
+    const { retry_after: seconds } = apiErrorOf(error)?.parameters ?? {}
+    return Object.assign(connectStatusError(code, service), seconds !== undefined && { retryAfterMs: seconds * 1000 })
+  }
   // The library's own message contains the token.
   return connectError(new TypeError('no answer', { cause: (error as { error?: unknown }).error }), service)
 }

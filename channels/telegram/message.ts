@@ -41,7 +41,7 @@ export function readMessage(update: unknown, { me, client }: { me: Bot; client: 
   const post: unknown = message ?? channel_post
   if (!isMessage(post)) return undefined
   const sender = senderOf(post)
-  if (!sender || sender.id === me.id) return undefined
+  if (!sender || sender.id === me.id || isCommandToOther(post, me)) return undefined
   const { text, mentioned } = readText(post, me)
   const name = nameOf(sender)
   const place = placeOf(post)
@@ -99,6 +99,14 @@ function readText(post: Message, me: Bot): { text: string; mentioned: boolean } 
     .toSorted((a, b) => b.start - a.start)
     .reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), text)
   return { text: rest.replace(/^[\s,:]+/, '').trimEnd(), mentioned: true }
+}
+
+/** `/new@other_bot` in a group with several bots. */
+function isCommandToOther({ text, entities }: Message, me: Bot): boolean {
+  if (typeof text !== 'string' || !Array.isArray(entities)) return false
+  const command = entities.find((entity) => isObject(entity) && entity.type === 'bot_command' && entity.offset === 0)
+  const [, name] = command ? text.slice(0, command.length).split('@') : []
+  return name !== undefined && name.toLowerCase() !== me.username?.toLowerCase()
 }
 
 /** @returns the range of the mention in the text, if the entity mentions the bot */

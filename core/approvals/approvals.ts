@@ -69,7 +69,7 @@ export interface Approvals {
   /** Ends an approval because its caller does not wait any more. */
   withdraw(id: string): Promise<void>
   /** The open approvals of a run that ends, and the messages about them. */
-  prepareNotices(run: { id: string; steps: number }): Promise<ApprovalNotice[]>
+  prepareNotices(run: { id: string }): Promise<ApprovalNotice[]>
   /** Tells the approver how an approved call over MCP ended. */
   reportEnd(approval: StoredApproval, step: Pick<Step, 'status'>): Promise<void>
   /** The message about the end of a call that was approved. */
@@ -261,8 +261,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const approval = await store.getApproval(id)
       if (approval) await end(approval, 'cancelled', renderCancelled(approval))
     },
-    prepareNotices: async ({ id, steps }) => {
-      if (steps === 0) return []
+    prepareNotices: async ({ id }) => {
       const open = (await store.readRunApprovals(id)).filter(({ status }) => status === 'waiting')
       return open.map((approval) => {
         const [delivery] = notifyEnd(approval, renderCancelled(approval))

@@ -73,16 +73,19 @@ function selectRuns(
   for (const run of page) {
     if (ids.length === limit) break
     const tallies = counts.talliesOf(run)
-    const blocking = tallies.filter((tally) => closed.has(tally) || isClosedFor(counts, tally))
+    // A run that has started before was counted then, so that it needs no room for another run.
+    const blocking = tallies.filter((tally) =>
+      run.isCounted ? isClosedFor(counts, tally, 0) : closed.has(tally) || isClosedFor(counts, tally),
+    )
     for (const tally of blocking) closed.add(tally)
     if (blocking.length > 0) continue
-    for (const tally of tallies) tally.used.runs++
+    if (!run.isCounted) for (const tally of tallies) tally.used.runs++
     ids.push(run.id)
   }
   return ids
 }
 
-function isClosedFor({ enterWindow }: Counts, tally: LiveTally): boolean {
+function isClosedFor({ enterWindow }: Counts, tally: LiveTally, runs = 1): boolean {
   enterWindow(tally)
-  return findReachedLimit(tally, 1) !== undefined
+  return findReachedLimit(tally, runs) !== undefined
 }

@@ -60,11 +60,14 @@ export function createRecipients({
   }
 
   /** `last`: the newest route of the main session, on the recipient's channel if it names one. */
-  const resolveWith = (recipient: Recipient, last: KnownRoute | undefined): Resolution => {
-    const channel = channelOf(recipient) ?? last?.channel ?? nameOf(fallbackChannel)
+  const resolveWith = (recipient: Recipient, latest: KnownRoute | undefined): Resolution => {
+    const channel = channelOf(recipient) ?? latest?.channel ?? nameOf(fallbackChannel)
+    // Another account may not know its recipient.
+    const isOther = recipient.accountId !== undefined && recipient.accountId !== latest?.accountId
+    const last = isOther ? undefined : latest
     const undeliverable = (reason: string): Resolution => ({ channel, to: recipient.to ?? '', reason })
     const reason = unusable(channel)
-    if (reason) return undeliverable((channelOf(recipient) ?? last) ? reason : describeMissingRoute(fallbackChannel))
+    if (reason) return undeliverable((channelOf(recipient) ?? latest) ? reason : describeMissingRoute(fallbackChannel))
     const section = channels[channel] as Config['channels'][string]
     const accountId = recipient.accountId ?? accountOf(section, last)
     if (!Object.hasOwn(accountsOf(section), accountId))

@@ -66,7 +66,8 @@ export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
   const findRecipient = async (target: DeliveryTarget, sender: Sender): Promise<Recipient> => {
     const { to, accountId, channel, threadId } = applyHeaders(withName(target), withName(sender))
     const own = channel === 'last' ? undefined : await store.getLastRoute(sender.sessionKey, channel)
-    if (!own || (to !== undefined && to.trim() !== own.to))
+    const isOther = accountId !== undefined && accountId !== own?.accountId
+    if (!own || isOther || (to !== undefined && to.trim() !== own.to))
       return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
     return {
       channel: own.channel,

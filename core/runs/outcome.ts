@@ -47,7 +47,8 @@ export function createOutcome({ agents, recipients, createId, now, approvals, ..
         steps: ended.steps,
         ...(ended.steps && { counted: { scopes: budgetScopesOf(run), at: now() } }),
         alert: await createFailureAlert({ recipients, ...alerts }, run, ended),
-        notices: await approvals.prepareNotices(run),
+        // Every call of a run that succeeds has ended.
+        notices: status === 'succeeded' ? [] : await approvals.prepareNotices(run),
         exposes: isFromHook(run.spec.origin) && ended.transcript.length > 0,
       }
     },

@@ -59,7 +59,10 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
     if (agent) sessions.get(agent, wake.sessionKey).schedule(wakeDelayMs)
   }
 
-  /** Finds wakes whose message was lost. A session that has a heartbeat is left to it: it may wait for a retry. */
+  /**
+   * Finds wakes whose message was lost, or whose events another run has claimed and not rendered. A session that has a
+   * heartbeat is left to it: it may wait for a retry.
+   */
   const findMissedWakes = async (): Promise<void> => {
     if (!leadership.isHeld()) return
     for (const wake of await events.listWaitingWakes()) {
@@ -107,8 +110,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       unsubscribe = events.onWake(onWake)
       for (const agent of agents.all) startPeriodic(agent)
       // If the store cannot be read now, the next look finds them.
-      if (leadership.isShared)
-        timer = setInterval(() => void findMissedWakes().catch(() => undefined), missedWakesMs).unref()
+      timer = setInterval(() => void findMissedWakes().catch(() => undefined), missedWakesMs).unref()
     },
     close: () => {
       isClosed = true

@@ -86,8 +86,8 @@ async function tryFire(deps: SchedulesDeps, schedule: StoredSchedule, outage: Ou
 async function fire(deps: SchedulesDeps, schedule: StoredSchedule): Promise<void> {
   const nextAt = (await computeNextFiring(schedule.timing, { due: schedule.nextAt, now: deps.now() })) ?? null
   const run = createScheduleRun(deps, schedule)
-  const { queued, running } = await deps.store.getSessionCounts(run.sessionKey)
-  const skips = queued + running > 0 && nextAt !== null
+  const { queued, running, waiting } = await deps.store.getSessionCounts(run.sessionKey)
+  const skips = queued + running + waiting > 0 && nextAt !== null
   if (skips) deps.log.warn({ schedule: schedule.id }, 'a schedule does not fire: its last run has not ended')
   const firing = { scheduleId: schedule.id, due: schedule.nextAt, nextAt }
   try {

@@ -170,10 +170,6 @@ describe('a message in a group', () => {
 
   it.each<[string, object]>([
     ['names somebody else', { text: '@GateTestBot2 hi', entities: [mention(0, { length: 13 })] }],
-    [
-      'is a command to another bot',
-      { text: '/new@OtherBot', entities: [mention(0, { type: 'bot_command', length: 13 })] },
-    ],
     ['is a command to nobody', { text: '/new', entities: [mention(0, { type: 'bot_command', length: 4 })] }],
     ['replies to somebody else', { text: 'hi', reply_to_message: { message_id: 1, from: { id: 43 } } }],
     [

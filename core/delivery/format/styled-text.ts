@@ -31,11 +31,15 @@ export const plain = (text: string): Span[] => [{ text, marks: [] }]
 
 /** Puts a mark around all spans. */
 export const wrap = (spans: readonly Span[], mark: Mark | undefined): Span[] =>
-  spans.map(({ text, marks }) => ({ text, marks: mark ? [mark, ...marks] : marks }))
+  spans.map(({ text, marks }) => ({ text, marks: mark ? [mark, ...marks.filter((inner) => inner !== mark)] : marks }))
 
 /** Writes `first` before the text, and `rest` before each further line. */
 export function prefixLines(spans: readonly Span[], first: string, rest: string): Span[] {
-  const lines = spans.map(({ text, marks }) => ({ text: text.replaceAll('\n', `\n${rest}`), marks }))
+  // A block begins in a line of its own, so indentation would move its lines against the first one.
+  const isKept = (marks: readonly Mark[]) => rest.trim() === '' && marks.some(({ isBlock, open }) => isBlock && open)
+  const lines = spans.map((span) =>
+    isKept(span.marks) ? span : { ...span, text: span.text.replaceAll('\n', `\n${rest}`) },
+  )
   return [{ text: first, marks: [] }, ...lines]
 }
 

@@ -32,8 +32,11 @@ const escapeAttribute = (text: string): string => text.replace(/[&<>"]/g, (chara
 /** Longer addresses are written as text, so that a link never fills a message. */
 const maxAddressLength = 500
 
+/** Telegram drops a link to a host without a dot, and shows only its text. */
 const isLinkable = (address: string): boolean =>
-  /^(?:https?:|mailto:|tg:)[^\s\p{Cc}]+$/iu.test(address) && address.length <= maxAddressLength
+  /^(?:https?:|mailto:|tg:)[^\s\p{Cc}]+$/iu.test(address) &&
+  !/^https?:\/\/(?:[^/?#@]*@)?[^/?#.[]*(?:[/?#]|$)/i.test(address) &&
+  address.length <= maxAddressLength
 
 export const html: Style = {
   bold: tag('b'),

@@ -57,8 +57,9 @@ export function createRunClaims(deps: RunClaimsDeps): RunClaims {
   const poller = createPoller({ claim, retryMs, pauseMs: isShared ? emptyClaimPauseMs : 0, log })
 
   const claimDueRetries = async (): Promise<void> => {
-    poller.notify()
+    // Before the claim reads the clock: what is due by then is claimed, and everything else is found here.
     const now = Date.now()
+    poller.notify()
     const next = await store.getNextRetryAt(now)
     if (next !== undefined) retries.notifyIn(next - now)
   }

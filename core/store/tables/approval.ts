@@ -2,7 +2,7 @@
 import type { Json } from '../../plugin/plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
-import { insertDeliveries, type NewDelivery } from './outbox.ts'
+import { deliveryInsertion, insertDeliveries, type NewDelivery, toDeliveryRow } from './outbox.ts'
 import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'
 
 export const approvalWrites = { createApproval, extendApproval, answerApproval }
@@ -94,6 +94,11 @@ const insertion: Insertion = {
   },
 }
 
+/** The call may be a repetition, because its first answer was lost. */
+const onConflict = 'ON CONFLICT (id) DO NOTHING'
+const newInsertion: Insertion = { ...insertion, onConflict }
+const messageInsertion: Insertion = { ...deliveryInsertion, onConflict }
+
 const toRow = (approval: NewApproval, at: Timestamp): Row => [
   approval.id,
   approval.runId,
@@ -122,8 +127,11 @@ export interface AskedApprovals {
 
 export async function createApproval(tx: Transaction, { at, approvals, deliveries }: AskedApprovals): Promise<void> {
   const rows = approvals.map((approval) => toRow(approval, at))
-  await tx.insert(insertion, rows)
-  await insertDeliveries(tx, deliveries, at)
+  await tx.insert(newInsertion, rows)
+  await tx.insert(
+    messageInsertion,
+    deliveries.map((delivery) => toDeliveryRow(delivery, at)),
+  )
 }
 
 interface ApprovalRow extends Omit<StoredApproval, 'beyondRuleOfTwo' | 'address' | 'answeredBy'> {

@@ -120,8 +120,10 @@ export async function claimEvents(
   const rows = await selectOldest(tx, sessionKey, limit)
   const events = limitCharacters(rows.map(toEvent), limit.characters)
   const last = rows[events.length - 1]
-  if (last) await tx.run(claimSql, run.id, sessionKey, last.seq)
-  return events
+  if (!last) return []
+  await tx.run(claimSql, run.id, sessionKey, last.seq)
+  // Another gateway may have committed an earlier one since they were read.
+  return (await tx.all<EventRow>(claimedSql, run.id)).map(toEvent)
 }
 
 /** SQLite knows the size of a text without reading it. */

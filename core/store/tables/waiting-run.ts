@@ -27,10 +27,12 @@ export interface WaitingRun {
   id: string
   agentId: string
   spec: Omit<RunSpec, 'message'>
+  /** True: it was counted when it was accepted, or when it was released before. */
+  isCounted: boolean
 }
 
 const waitingSql = (exceptions: number) => `
-  SELECT seq, id, agent_id AS "agentId", spec FROM run
+  SELECT seq, id, agent_id AS "agentId", spec, fencing_token AS "fencingToken" FROM run
   WHERE status = 'queued' AND waits_for IS NOT NULL AND seq > ?${' AND waits_for <> ?'.repeat(exceptions)}
   ORDER BY seq LIMIT ?`
 
@@ -44,22 +46,37 @@ interface WaitingPage {
 /** The runs that wait for budgets, oldest first, those after a number. */
 export async function listWaitingRuns(tx: Transaction, { after, limit, except }: WaitingPage): Promise<WaitingRun[]> {
   const sql = waitingSql(except.length)
-  const rows = await tx.all<Omit<WaitingRun, 'spec'> & { spec: string }>(sql, after, ...except, limit)
-  return rows.map(({ seq, id, agentId, spec }) => ({ seq, id, agentId, spec: JSON.parse(spec) as WaitingRun['spec'] }))
+  const rows = await tx.all<WaitingRow>(sql, after, ...except, limit)
+  return rows.map(({ seq, id, agentId, spec, fencingToken }) => ({
+    seq,
+    id,
+    agentId,
+    spec: JSON.parse(spec) as WaitingRun['spec'],
+    isCounted: fencingToken > 0,
+  }))
+}
+
+interface WaitingRow extends Omit<WaitingRun, 'spec' | 'isCounted'> {
+  spec: string
+  fencingToken: number
 }
 
 const releaseSql = `
   UPDATE run SET not_before = NULL, waits_for = NULL, aside = 0
   WHERE id = ? AND status = 'queued' AND waits_for IS NOT NULL AND steps = 0
-  RETURNING agent_id AS "agentId", spec`
+  RETURNING agent_id AS "agentId", spec, fencing_token AS "fencingToken"`
 
-/** Lets runs start that waited for a budget. They count as runs from now on. @returns their ids */
+/**
+ * Lets runs start that waited for a budget. Those that have never started count as runs from now on.
+ * @returns their ids
+ */
 export async function releaseWaitingRuns(tx: Transaction, ids: readonly string[], at: Timestamp): Promise<string[]> {
   const released: string[] = []
   for (const id of ids) {
-    const [run] = await tx.all<{ agentId: string; spec: string }>(releaseSql, id)
+    const [run] = await tx.all<Pick<WaitingRow, 'agentId' | 'spec' | 'fencingToken'>>(releaseSql, id)
     if (!run) continue
     released.push(id)
+    if (run.fencingToken > 0) continue
     const spec = JSON.parse(run.spec) as Pick<RunSpec, 'origin'>
     await countRun(tx, { agentId: run.agentId, spec }, at)
   }
