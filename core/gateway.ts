@@ -71,6 +71,11 @@ export interface Gateway {
 /** How long the calls of WebSocket clients may take to end after a reload. Then the clients must reconnect. */
 const disconnectGraceMs = 5_000
 
+const disconnectReasons = {
+  reload: 'The configuration was reloaded; connect again.',
+  stop: 'The gateway is stopping.',
+}
+
 /** A stop waits this long for the last spans, even if the drain time is over. */
 const minFlushMs = 1_000
 
@@ -183,7 +188,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   /** Closes the old runtime when nothing of it is under way any more. */
   function retire(previous: Runtime): void {
     const closeRuntime = async (): Promise<void> => {
-      await Promise.all([previous.stop(), previous.disconnect(disconnectGraceMs)])
+      await Promise.all([previous.stop(), previous.disconnect(disconnectGraceMs, disconnectReasons.reload)])
       await previous.close()
     }
     const closed = closeRuntime()
@@ -244,7 +249,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     const cutoff = setTimeout(http.listener.closeAllConnections, remainingMs())
     await Promise.all([
       delivery.connections.close(),
-      ...[current, ...retired.keys()].map((runtime) => runtime.disconnect(remainingMs())),
+      ...[current, ...retired.keys()].map((runtime) => runtime.disconnect(remainingMs(), disconnectReasons.stop)),
       closed,
     ])
     clearTimeout(cutoff)
@@ -276,7 +281,8 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     reload: reloadFile,
     reloadIfChanged: async () => {
       await reloads.settled()
-      return isApplied() ? undefined : await reloadFile()
+      // After a failed reload, the file may be as it was before.
+      return isApplied() && meters.lastReload().isSuccessful ? undefined : await reloadFile()
     },
     drainSeconds: () => current.config.gateway.drainSeconds,
     issuePageLink: () => (current.config.gateway.page ? pageLink(http.signInCodes) : undefined),

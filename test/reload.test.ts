@@ -365,9 +365,20 @@ describe('the file of a running gateway', () => {
     writeConfig(dir, { hooks: { token: other } })
     await expect.poll(async () => (await wake(other)).status).toBe(200)
     expect((await wake(hookToken)).status).toBe(401)
+    const changed = readFileSync(file, 'utf8')
     writeFileSync(file, '{ hooks: { tokn: 1 } }')
     await expect.poll(() => gateway.log.join('\n')).toContain('hooks.tokn')
     expect((await wake(other)).status).toBe(200)
+    // The file is as it was before: the failure is over.
+    const isLoaded = async () => {
+      const lines = await (
+        await fetch(`${gateway.url}/metrics`, { headers: { authorization: `Bearer ${gatewayToken}` } })
+      ).text()
+      return /^svc_gateway_config_last_reload_successful (\d)$/m.exec(lines)?.[1]
+    }
+    expect(await isLoaded()).toBe('0')
+    writeFileSync(file, changed)
+    await expect.poll(isLoaded).toBe('1')
     writeConfig(dir)
     gateway.process.kill('SIGHUP')
     await expect.poll(async () => (await wake(hookToken)).status).toBe(200)

@@ -19,6 +19,8 @@ export class ModelError extends GatewayError {
   readonly detail: string
   /** True if the service is overloaded, broken or out of reach, so that a later attempt may succeed. */
   readonly isTransient: boolean
+  /** True if the service refuses what it was sent, such as a prompt that is too long or breaks its rules. */
+  readonly isRefusal: boolean
   /** How long the service asks clients to wait. */
   readonly retryAfterMs: number | undefined
 
@@ -27,6 +29,7 @@ export class ModelError extends GatewayError {
     super('model_failed', sentence ?? describeCause(last), { cause })
     this.provider = provider
     this.isTransient = isTransient(last)
+    this.isRefusal = last.statusCode !== undefined && refusals.has(last.statusCode)
     this.retryAfterMs = readRetryAfterMs(last)
     this.detail = removeSecrets(formatError(last), secrets).slice(0, maxDetailLength).toWellFormed()
   }
@@ -50,6 +53,8 @@ function findLastError(error: unknown): WireError {
   const wire = (error ?? {}) as WireError
   return wire.lastError ?? wire
 }
+
+const refusals: ReadonlySet<number> = new Set([400, 413, 422])
 
 /** The stream ended before the reply was complete. */
 export class BrokenStreamError extends Error {

@@ -10,11 +10,21 @@ type ErrorRecord = NonNullable<RunResult['error']>
 /** A run waits at least this long, even if its provider works again at once. */
 const minDelayMs = 1_000
 
+interface RetryOptions {
+  policy: Agent['retry']
+  /** True: the model has answered in this attempt, so that this failure begins a new outage. */
+  hasAnswered: boolean
+}
+
 /** Returns undefined if the run is not tried again. The events of a heartbeat wait for the next heartbeat instead. */
-export function planRetry({ kind, result }: Retried, error: ModelError, policy: Agent['retry']): RunRetry | undefined {
+export function planRetry(
+  { kind, result }: Retried,
+  error: ModelError,
+  { policy, hasAnswered }: RetryOptions,
+): RunRetry | undefined {
   if (!error.isTransient || kind === 'heartbeat') return undefined
   const now = Date.now()
-  const { since = now, count = 0 } = result.retry ?? {}
+  const { since = now, count = 0 } = (!hasAnswered && result.retry) || {}
   const delayMs = computeDelayMs(count, error, policy)
   const notBefore = Math.ceil(now + delayMs)
   const earliestAt = Math.ceil(now + Math.min(delayMs, Math.max(error.retryAfterMs ?? 0, minDelayMs)))

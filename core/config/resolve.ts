@@ -52,8 +52,11 @@ export function examineConfig(
   const config = valid as Config
   const findings = checkRules({ config, extensions, env, dir })
   const valueProblems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...schemaProblems]
+  const errors = findings.filter(({ warning }) => !warning)
   const ofValidKeys = [...findings, ...readableSecretWarnings(document, config, schema)].filter(
-    (finding) => !valueProblems.some((one) => isSameKey(one, finding) || isMissing(one, finding)),
+    (finding) =>
+      !valueProblems.some((one) => isSameKey(one, finding) || isMissing(one, finding)) &&
+      !(finding.warning && errors.some((one) => isSameKey(one, finding))),
   )
   const problems = place([...firstOfEachKey(valueProblems), ...ofValidKeys.filter(({ warning }) => !warning)])
   const warnings = place(ofValidKeys.filter(({ warning }) => warning))

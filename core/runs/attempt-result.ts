@@ -14,6 +14,8 @@ export interface AttemptResult {
   /** The messages that the turn adds to the transcript. */
   transcript: readonly NewTranscriptEntry[]
   eventsRendered: boolean
+  /** True: the service of the model refused the prompt, maybe because of an event in it. */
+  eventsRefused?: boolean | undefined
   /** The steps that are stored with the end of the run. */
   steps?: readonly Step[] | undefined
   /** Why the run failed, without the details that differ from run to run. */

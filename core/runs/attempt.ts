@@ -111,7 +111,9 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
     await recorder.settled()
     const failedStep = endModelStep(recorder, reason)
     if (failedStep) publish(run, failedStep)
-    const retry = reason instanceof ModelError ? planRetry(run, reason, agent.retry) : undefined
+    const hasAnswered = recorder.stored().length > run.steps
+    const retry =
+      reason instanceof ModelError ? planRetry(run, reason, { policy: agent.retry, hasAnswered }) : undefined
     if (retry) {
       logRetry(log, run, retry)
       return { retry }
@@ -122,6 +124,7 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
     return {
       ...failed,
       steps: failedStep && [failedStep],
+      eventsRefused: reason instanceof ModelError && reason.isRefusal && !hasAnswered && run.steps === 0,
       result: {
         ...failed.result,
         ...findModel(models, run, agent),

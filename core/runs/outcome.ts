@@ -30,7 +30,7 @@ interface OutcomeDeps {
 export function createOutcome({ agents, recipients, createId, now, approvals, ...alerts }: OutcomeDeps): Outcome {
   return {
     resolve: async (run, ended) => {
-      const { status, result, eventsRendered } = ended
+      const { status, result, eventsRendered, eventsRefused } = ended
       const acknowledged = isAcknowledged(agents.get(run.agentId), ended)
       const deliveries = await resolveDeliveries({ run, ended, acknowledged }, recipients)
       const { mainSession } = agents.default
@@ -44,6 +44,7 @@ export function createOutcome({ agents, recipients, createId, now, approvals, ..
         events: createRunSummary({ run, ended, acknowledged, deliveries, mainSession, createId }),
         deliveries,
         eventsRendered,
+        eventsRefused,
         steps: ended.steps,
         ...(ended.steps && { counted: { scopes: budgetScopesOf(run), at: now() } }),
         alert: await createFailureAlert({ recipients, ...alerts }, run, ended),

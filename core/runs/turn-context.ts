@@ -37,8 +37,9 @@ export async function readTurnContext(
 ): Promise<TurnContext> {
   const { store, agents } = deps
   const { history: limits } = agents.get(run.agentId)
+  const batch = { ...eventBatch, refused: run.kind === 'heartbeat' }
   const read = async (): Promise<TurnContext> => {
-    const events = await store.claimEvents(run, run.sessionKey, eventBatch)
+    const events = await store.claimEvents(run, run.sessionKey, batch)
     const stored = await readTranscript(store, run.sessionKey, limits.turns * 20)
     const start = await readConversationStart(store, run.sessionKey)
     const messages = stored.filter(({ runId }) => runId >= start).map(({ message }) => message)

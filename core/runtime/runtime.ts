@@ -21,7 +21,7 @@ export interface Runtime extends CurrentRuntime, Reusable {
   /** Stops the heartbeats and the schedules, and closes each HTTP connection after its current response. */
   stop(): Promise<void>
   /** Closes the WebSocket connections. Waits up to `graceMs` milliseconds for calls that are under way. */
-  disconnect(graceMs: number): Promise<void>
+  disconnect(graceMs: number, reason: string): Promise<void>
   /** Waits for the runtime's attempts and webhooks to end, then closes what no other runtime uses. */
   close(): Promise<void>
 }

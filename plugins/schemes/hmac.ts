@@ -55,6 +55,11 @@ function* findProblems({ header, signed = '{body}', url, ...rest }: Settings): I
     yield { key: 'signed', problem: 'contains {timestamp}; set timestampHeader or timestampPrefix' }
   if (!hasTimestamp && sourceCount > 0)
     yield { key: 'signed', problem: 'must contain {timestamp}; otherwise anybody could change the time' }
+  if (timestampPrefix !== undefined && timestampHeader === undefined && rest.separator === undefined)
+    yield {
+      key: 'separator',
+      problem: 'is required with timestampPrefix; set the text between the time and the signature, such as ","',
+    }
   if (sourceCount > 1)
     yield { key: 'timestampPrefix', problem: 'cannot be combined with timestampHeader; remove one of them' }
 }

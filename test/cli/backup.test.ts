@@ -37,11 +37,14 @@ const files: Record<string, string> = {
   'plug.ts': 'export default []',
   'package.json': '{"dependencies":{"svc-gateway-plugin-dice":"^1.0.0"}}',
   'package-lock.json': '{"lockfileVersion":3}',
+  'shop/package.json': '{"name":"shop"}',
+  'shop/src/index.ts': "export { default } from './list.ts'",
+  'shop/src/list.ts': 'export default []',
 }
 const config = {
   hooks: { presets: ['github'], github: { auth: { secret: { file: 'secrets/github' } } } },
   agents: { main: {}, support: { workspace: 'team/support' } },
-  plugins: ['./plug.ts'],
+  plugins: ['./plug.ts', './shop/src/index.ts'],
 }
 
 function fill(dir: string): void {

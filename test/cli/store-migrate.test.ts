@@ -137,7 +137,7 @@ describe('svc-gateway store migrate', () => {
 
   it('counts with --dry-run while the gateway runs, and writes nothing', async () => {
     const [dir, url] = [temporaryFolder(), await newDatabase()]
-    const gateway = await startGateway({}, dir)
+    const gateway = await startGateway({ agents: { defaults: { heartbeat: { every: 0 } } } }, dir)
     await gateway.post('/hooks/wake', { text: 'Hi', mode: 'next-heartbeat' })
     const counted = await migrate(dir, '--to', url, '--dry-run')
     expect(counted).toMatchObject({ code: 0, stderr: '' })

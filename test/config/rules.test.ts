@@ -64,7 +64,7 @@ describe('gateway.auth.clients', () => {
       `${one(hash)}, { name: 'two', role: 'admin', token: 'the-token-of-the-client' }`,
       'token must differ from the token of the client "one"',
     ],
-    ['a hash that is not one', one(`tokenHash: 'md5:1'`), 'tokenHash must match'],
+    ['a hash that is not one', one(`tokenHash: 'md5:1'`), 'tokenHash must be a digest'],
     ['a time that is not one', one(`${hash}, notAfter: 'soon'`), 'notAfter must be a time'],
     ['an unknown agent', one(`${hash}, agents: ['mian']`), 'names "mian", which is no agent; did you mean "main"?'],
     ['no agents', one(`${hash}, agents: []`), 'agents'],

@@ -69,6 +69,16 @@ async function waiting(gateway: Pick<RunningGateway, 'get'>, runId: string) {
   return await get(gateway, runId)
 }
 
+it('a run is retried again when its model fails long after it has recovered from a failure', async () => {
+  const [model, dir] = [await startModel(), temporaryFolder()]
+  writeFileSync(join(dir, 'slow.mjs'), slowTool)
+  const retry = { ...quick, forSeconds: 1 }
+  const gateway = await start(model.providers, {}, { dir, plugins: ['./slow.mjs'], retry })
+  model.script(...failing(503), { tool: 'slow', args: {} }, ...failing(503), { text: 'All is well.' })
+  const { body } = await gateway.post('/hooks/agent', run, wait)
+  expect(body).toMatchObject({ status: 'succeeded', reply: 'All is well.' })
+})
+
 describe('a run whose model is silent', () => {
   const shared = share(async () => {
     const [model, dir] = [await startModel(), temporaryFolder()]

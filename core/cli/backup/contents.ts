@@ -1,6 +1,6 @@
 // Decides which files belong to a backup: the configuration, what it refers to, and the state.
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
-import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { ConfigDocument } from '../../config/file/read.ts'
 import { confine, isInside } from '../../config/file/paths.ts'
 import { readStorageUrl, type StoredUrl } from '../../config/file/storage-url.ts'
@@ -23,7 +23,7 @@ export interface Contents {
 export function listContents(document: ConfigDocument): Contents {
   const { dir, file } = document
   const store = locateStore(document)
-  const named = [file, 'state', ...packageFilesOf(dir), ...referencesOf(document.value)].map((path) =>
+  const named = [file, 'state', ...packageFilesOf(dir), ...referencesOf(document.value, dir)].map((path) =>
     resolve(dir, path),
   )
   const existing = [...new Set(named)].filter((path) => existsSync(path))
@@ -44,7 +44,7 @@ export function listContents(document: ConfigDocument): Contents {
 
 /** The paths outside of its directory to which a configuration refers, whether or not they exist. */
 export const listOutside = (value: Record<string, unknown>, dir: string): string[] =>
-  [...new Set(referencesOf(value).map((path) => resolve(dir, path)))].filter((path) => !isInside(dir, path))
+  [...new Set(referencesOf(value, dir).map((path) => resolve(dir, path)))].filter((path) => !isInside(dir, path))
 
 /** Whether a relative path leads to a file inside a folder, with all links resolved. */
 export function isFileIn(folder: string, path: string): boolean {
@@ -74,15 +74,24 @@ function packageFilesOf(dir: string): string[] {
 export const packageFile = 'package.json'
 
 /** The paths of transforms, workspaces, plugins and secret files. */
-function referencesOf(value: Record<string, unknown>): string[] {
+function referencesOf(value: Record<string, unknown>, dir: string): string[] {
   const workspaces = Object.values(fieldsOf(value['agents'])).map((agent) => fieldsOf(agent)['workspace'])
   const plugins = listOf(value['plugins'])
   return [
     fieldsOf(value['hooks'])['transformsDir'] ?? 'transforms',
     ...workspaces,
-    ...plugins.filter((name) => typeof name === 'string' && (/^\.{1,2}\//.test(name) || isAbsolute(name))),
+    ...plugins.filter((name) => typeof name === 'string' && isPath(name)).map((path) => packageOf(path as string, dir)),
     ...secretFilesOf(value),
   ].filter((path) => typeof path === 'string')
+}
+
+const isPath = (plugin: string): boolean => /^\.{1,2}\//.test(plugin) || isAbsolute(plugin)
+
+/** The folder of the package to which the file of a plugin belongs, because it imports other files of it. */
+function packageOf(path: string, dir: string): string {
+  for (let folder = dirname(resolve(dir, path)); folder !== dir && isInside(dir, folder); folder = dirname(folder))
+    if (existsSync(join(folder, packageFile))) return folder
+  return path
 }
 
 /** The schema that marks secrets depends on plugins, so that every `{ file }` counts. */
@@ -103,5 +112,8 @@ function filesIn(path: string): string[] {
 /** The store is copied in another way. The others are caches, locks and addresses of the running process. */
 function isLeftOut(path: string, store: string): boolean {
   const isOfStore = path.startsWith(store) && /^(?:-wal|-shm|\.lock|\.pid|\.before-.*)?$/.test(path.slice(store.length))
-  return isOfStore || path.includes(`${sep}state${sep}jiti${sep}`) || basename(path).endsWith('.listening')
+  const isInstalled = path.includes(`${sep}node_modules${sep}`) && !path.includes(`${sep}state${sep}`)
+  return (
+    isOfStore || isInstalled || path.includes(`${sep}state${sep}jiti${sep}`) || basename(path).endsWith('.listening')
+  )
 }

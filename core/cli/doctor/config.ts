@@ -80,7 +80,7 @@ function explain(
   { fallback, code }: { fallback: string; code: ProblemCode | undefined },
 ): Pick<Finding, 'problem' | 'fix'> {
   const fix = code && fixes[code]
-  return fix === undefined ? splitFix(text, fallback) : { problem: `${text}.`, fix }
+  return fix === undefined ? splitFix(text, fallback) : { problem: `${text.replace(/\.$/, '')}.`, fix }
 }
 
 export const checkHooks = withConfig(({ resolved }) => {

@@ -7,7 +7,7 @@ import { listChannelNames } from '../channels/names.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
 import { suggest } from '../nearest.ts'
 import { confine, PathError } from '../file/paths.ts'
-import type { MappingConfig } from '../schema/schema.ts'
+import type { Config, MappingConfig } from '../schema/schema.ts'
 import { compilePath, findTemplateProblems, isTemplate } from '../template/template.ts'
 import { conditionRules, skipRules } from './conditions.ts'
 import { authContextOf, hookAuthRules } from './hook-auth.ts'
@@ -20,7 +20,7 @@ import { at, type RuleContext, type RuleFinding } from './rule.ts'
 export function* mappingRules(context: RuleContext): Iterable<RuleFinding> {
   const { hooks } = context.config
   yield* transformsDirRules(context)
-  yield* repeatedIds(hooks.mappings)
+  yield* takenIds(hooks)
   yield* unreachedWarnings(context)
   // Entries that the schema rejected left holes in the array, which `flatMap` skips.
   yield* hooks.mappings.flatMap((mapping, index) => at(['hooks', 'mappings', String(index)], rulesOf(mapping, context)))
@@ -247,7 +247,8 @@ function* wakeWarnings(
   yield { keys: ['wakeMode'], problem, warning: true }
 }
 
-function* repeatedIds(mappings: readonly MappingConfig[]): Iterable<RuleFinding> {
+/** Presets have their names as ids. Limits, budgets and replays find a mapping by its id. */
+function* takenIds({ mappings, presets }: Pick<Config['hooks'], 'mappings' | 'presets'>): Iterable<RuleFinding> {
   const seen = new Set<string>()
   for (const [index, mapping] of mappings.entries()) {
     const { id } = (mapping as MappingConfig | undefined) ?? {}
@@ -256,6 +257,11 @@ function* repeatedIds(mappings: readonly MappingConfig[]): Iterable<RuleFinding>
       yield {
         keys: ['hooks', 'mappings', String(index), 'id'],
         problem: 'is the id of an earlier mapping; use another id',
+      }
+    if (presets.includes(id))
+      yield {
+        keys: ['hooks', 'mappings', String(index), 'id'],
+        problem: 'is the name of an enabled preset; use another id',
       }
     seen.add(id)
   }

@@ -44,6 +44,8 @@ const AuthClient = Type.Object(
   {
     name: Type.String({
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+      errorMessage:
+        'must begin with a letter or digit and have at most 64 letters, digits, dots, hyphens and underscores',
       description: 'The name of the client, in the audit log and in messages.',
     }),
     token: Type.Optional(Text('Its token. Set this or "tokenHash".', { secret: true })),
@@ -51,6 +53,7 @@ const AuthClient = Type.Object(
       Type.String({
         secret: true,
         pattern: '^sha256:[0-9a-f]{64}$',
+        errorMessage: 'must be a digest as "svc-gateway clients add" writes it: "sha256:" and 64 hexadecimal digits',
         description: 'The SHA-256 digest of its token, as "svc-gateway clients add" writes it.',
       }),
     ),
@@ -109,6 +112,7 @@ export const GatewaySection = Type.Object(
     publicUrl: Type.Optional(
       Type.String({
         pattern: String.raw`^https?://[^\s/?#]+(?:/[^\s?#]*)?$`,
+        errorMessage: 'must be an http or https URL without a query, such as "https://hooks.example.com"',
         description:
           'The public address of the gateway, such as "https://hooks.example.com". It may end in a path that a ' +
           'proxy removes.',

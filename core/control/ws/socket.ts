@@ -35,8 +35,8 @@ export interface SocketDeps {
 }
 
 export interface Sockets {
-  /** Waits up to `graceMs` for calls to end, then closes all connections. */
-  close(graceMs: number): Promise<void>
+  /** Waits up to `graceMs` for calls to end, then closes all connections. The reason is for their clients. */
+  close(graceMs: number, reason: string): Promise<void>
 }
 
 const schema = {
@@ -99,12 +99,12 @@ export function registerSocket(
   }
 
   return {
-    close: async (graceMs) => {
+    close: async (graceMs, reason) => {
       clearInterval(pings)
       const settled = Promise.all([...connections].map((connection) => connection.settled()))
       await Promise.race([settled, delay(graceMs, undefined, { ref: false })])
       const all = [...connections]
-      for (const connection of all) connection.close(closeCodes.goingAway, 'The gateway is stopping.')
+      for (const connection of all) connection.close(closeCodes.goingAway, reason)
       await Promise.all(all.map(({ closed }) => closed))
     },
   }

@@ -33,6 +33,7 @@ const requestTables = ({ sequence, integer, text, table, keyed }: Dialect): stri
   `CREATE TABLE event (
     seq ${sequence}, id ${text} NOT NULL, session_key ${text} NOT NULL, mode ${text} NOT NULL, agent_id ${text},
     source ${text} NOT NULL, trusted ${integer} NOT NULL, at ${integer} NOT NULL, request_id ${text}, run_id ${text},
+    refusals ${integer} NOT NULL DEFAULT 0,
     rendered_at ${integer}, text ${text}
   )${table}`,
   // Also covers the search for wakes, which only runs at startup: an index of its own would slow down every accept.

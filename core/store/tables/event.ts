@@ -42,6 +42,8 @@ export interface StoredEvent extends Omit<NewEvent, 'inBody' | 'agentId'> {
 export interface EventLimit {
   count: number
   characters: number
+  /** True: if no other events wait, one is returned that the service of a model has refused before. */
+  refused?: boolean
 }
 
 /** A session in which events wait for the agent that they name. */
@@ -105,7 +107,12 @@ const columns = `
   (SELECT body FROM request WHERE request.id = event.request_id) AS body`
 const heldRunSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND status = 'running'`
 const claimedSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
-const claimSql = 'UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND seq <= ?'
+const claimSql = `
+  UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND refusals = 0 AND seq <= ?`
+/** One that was refused is tried alone, so that it keeps no other waiting. */
+const claimRefusedSql = `
+  UPDATE event SET run_id = ? WHERE seq = (
+    SELECT seq FROM event WHERE session_key = ? AND run_id IS NULL AND refusals > 0 ORDER BY refusals, seq LIMIT 1)`
 
 /** Assigns the session's oldest waiting events to a run. A repeated call returns the same events. */
 export async function claimEvents(
@@ -120,8 +127,9 @@ export async function claimEvents(
   const rows = await selectOldest(tx, sessionKey, limit)
   const events = limitCharacters(rows.map(toEvent), limit.characters)
   const last = rows[events.length - 1]
-  if (!last) return []
-  await tx.run(claimSql, run.id, sessionKey, last.seq)
+  if (last) await tx.run(claimSql, run.id, sessionKey, last.seq)
+  else if (limit.refused) await tx.run(claimRefusedSql, run.id, sessionKey)
+  else return []
   // Another gateway may have committed an earlier one since they were read.
   return (await tx.all<EventRow>(claimedSql, run.id)).map(toEvent)
 }
@@ -130,9 +138,11 @@ export async function claimEvents(
 const sizesSql = `
   SELECT seq, coalesce(
     octet_length(text), (SELECT octet_length(body) FROM request WHERE request.id = event.request_id), 0) AS size
-  FROM event WHERE session_key = ? AND run_id IS NULL ORDER BY seq LIMIT ?`
+  FROM event WHERE session_key = ? AND run_id IS NULL AND refusals = 0 ORDER BY seq LIMIT ?`
 
-const waitingSql = `SELECT ${columns} FROM event WHERE session_key = ? AND run_id IS NULL AND seq <= ? ORDER BY seq`
+const waitingSql = `
+  SELECT ${columns} FROM event
+  WHERE session_key = ? AND run_id IS NULL AND refusals = 0 AND seq <= ? ORDER BY seq`
 
 /** The most bytes that a character takes in a JSON body, with its share of the other fields: `\u2028` takes six. */
 const maxBytesPerCharacter = 8
@@ -187,7 +197,8 @@ const releaseBodiesSql = `
   UPDATE request SET awaited = 0
   WHERE id IN (SELECT request_id FROM event WHERE run_id = ? AND rendered_at IS NULL)`
 const finishSql = 'UPDATE event SET rendered_at = ? WHERE run_id = ? AND rendered_at IS NULL'
-const releaseSql = 'UPDATE event SET run_id = NULL WHERE run_id = ? AND rendered_at IS NULL'
+const releaseSql = `
+  UPDATE event SET run_id = NULL, refusals = refusals + ? WHERE run_id = ? AND rendered_at IS NULL`
 
 /** Removes the events that a run claimed from the queue, because a model has seen them. */
 export async function finishClaimedEvents(tx: Transaction, runId: string, at: Timestamp): Promise<void> {
@@ -195,9 +206,9 @@ export async function finishClaimedEvents(tx: Transaction, runId: string, at: Ti
   await tx.run(finishSql, at, runId)
 }
 
-/** Returns the events that a run claimed to their position in the queue. */
-export async function releaseClaimedEvents(tx: Transaction, runId: string): Promise<void> {
-  await tx.run(releaseSql, runId)
+/** Returns the events that a run claimed to their position in the queue, or aside if they were refused. */
+export async function releaseClaimedEvents(tx: Transaction, runId: string, isRefused: boolean): Promise<void> {
+  await tx.run(releaseSql, Number(isRefused), runId)
 }
 
 const countSql = 'SELECT count(*) AS n FROM event WHERE session_key = ? AND run_id IS NULL'

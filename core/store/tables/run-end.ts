@@ -25,6 +25,8 @@ export interface RunEnd {
   deliveries: readonly NewDelivery[]
   /** True: the events that the run claimed were rendered and leave the queue. False: they wait again. */
   eventsRendered: boolean
+  /** True: the service of the model refused the prompt with these events. From now on they wait apart from others. */
+  eventsRefused?: boolean | undefined
   /** The steps that are not stored yet: the last call of the model. */
   steps?: readonly Step[] | undefined
   /** Where their usage is counted. */
@@ -86,9 +88,9 @@ export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd):
 
 async function storeEffects(tx: Transaction, run: EndedRow & { id: string }, end: RunEnd): Promise<void> {
   const { id, sessionKey } = run
-  const { at, status, steps = [], transcript, events, deliveries, eventsRendered } = end
+  const { at, status, steps = [], transcript, events, deliveries, eventsRendered, eventsRefused = false } = end
   if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
-  await (eventsRendered ? finishClaimedEvents(tx, id, at) : releaseClaimedEvents(tx, id))
+  await (eventsRendered ? finishClaimedEvents(tx, id, at) : releaseClaimedEvents(tx, id, eventsRefused))
   await closeSteps(tx, id, at)
   await cancelApprovals(tx, id, { at, notices: end.notices ?? [] })
   await insertSteps(tx, id, steps)

@@ -51,6 +51,8 @@ function Shell() {
     const removals = [
       keys.add({ keys: '?', name: 'Show the shortcuts', run: () => setHelpOpen(true) }),
       keys.add({ keys: '/', name: 'Search in the list', run: focusSearch }),
+      keys.add({ keys: 'j', name: 'Next row of a list, also ↓', run: focusFirstRow }),
+      keys.add({ keys: 'k', name: 'Previous row of a list, also ↑', run: focusFirstRow }),
       ...views.map(({ name, title, letter }) =>
         keys.add({ keys: `g ${letter}`, name: `Go to ${title}`, run: () => router.go({ view: name }) }),
       ),
@@ -87,6 +89,9 @@ function Shell() {
 }
 
 const focusSearch = (): void => document.querySelector<HTMLElement>('[data-search]')?.focus()
+
+/** Within a list, the list itself moves the focus. */
+const focusFirstRow = (): void => document.querySelector<HTMLElement>('ul.rows a.row')?.focus()
 
 const Brand = () => (
   <a class="brand" href={formatFragment({ view: firstView })}>
@@ -245,11 +250,7 @@ function LazyView({ view }: { view: View }) {
 
 function Shortcuts({ onClose }: { onClose(): void }) {
   const { keys } = useApp()
-  const fixed = [
-    { keys: 'j', name: 'Next row of a list, also ↓' },
-    { keys: 'k', name: 'Previous row of a list, also ↑' },
-    { keys: 'Enter', name: 'Open the row' },
-  ]
+  const fixed = [{ keys: 'Enter', name: 'Open the row' }]
   return (
     <Dialog title="Shortcuts" onClose={onClose}>
       <dl class="facts">

@@ -70,7 +70,9 @@ function Loaded({ request, back }: { request: Request; back: string }) {
                   {sessionKey === undefined ? (
                     'the main session'
                   ) : (
-                    <a href={formatFragment({ view: 'sessions', item: sessionKey })}>{sessionKey}</a>
+                    <a class="break" href={formatFragment({ view: 'sessions', item: sessionKey })}>
+                      {sessionKey}
+                    </a>
                   )}
                 </span>
                 {message === undefined ? (

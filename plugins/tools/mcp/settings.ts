@@ -31,6 +31,7 @@ const Server = Type.Object(
     url: Type.Optional(
       Type.String({
         pattern: '^https?://',
+        errorMessage: 'must be an http or https URL',
         description: 'The URL of a server with streamable HTTP.',
       }),
     ),

@@ -6,7 +6,7 @@ import { describeProblem } from '../../../core/config/config-error.ts'
 import { readConfigFile } from '../../../core/config/file/read.ts'
 import { resolveConfig } from '../../../core/config/resolve.ts'
 import { definePreset, Type } from '../../../core/plugin/plugin.ts'
-import { extensions, problemsOf, resolveText, warningsOf, write } from '../document.ts'
+import { errorOf, extensions, problemsOf, resolveText, warningsOf, write } from '../document.ts'
 
 const hooks = (keys: object) => JSON.stringify({ hooks: keys })
 const mapping = (keys: object) => hooks({ mappings: [keys] })
@@ -197,6 +197,18 @@ describe('hooks.mappings', () => {
       expect.stringContaining('hooks.mappings[2].id ("a") is the id of an earlier mapping'),
       expect.stringContaining('hooks.mappings[3].channel is not a channel'),
     ])
+  })
+
+  it('have no warning about a value that is an error', () => {
+    expect(errorOf(hooks({ mappings: [{ ...path, channel: 'telgram' }] })).warnings).toEqual([])
+  })
+
+  it('have no id that is the name of an enabled preset', () => {
+    const document = { mappings: [{ ...path, id: 'github' }], presets: ['github'], github: { auth: { secret: 's' } } }
+    expect(problemsOf(hooks(document))).toContainEqual(
+      expect.stringContaining('hooks.mappings[0].id ("github") is the name of an enabled preset'),
+    )
+    expect(warningsOf(hooks({ mappings: [{ ...path, id: 'github' }] }))).toEqual([])
   })
 
   it('check agents and sessions against the lists of the hooks', () => {

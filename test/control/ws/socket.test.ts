@@ -500,6 +500,13 @@ describe('tools.invoke', () => {
   })
 })
 
+it('a reload closes the connection, and says why', async () => {
+  const { url, gateway } = await startWithModel()
+  const client = await login(url)
+  await gateway.reload()
+  expect(await client.closed).toEqual({ code: 1001, reason: 'The configuration was reloaded; connect again.' })
+})
+
 describe('the stop of the gateway', () => {
   it('waits for a chat, closes with 1001, and accepts no new connections', async () => {
     const { url, model, gateway } = await startWithModel()

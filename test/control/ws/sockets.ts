@@ -86,7 +86,7 @@ export async function openSocket(
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   onTestFinished(async () => {
     held.resolve()
-    await sockets.close(1_000)
+    await sockets.close(1_000, 'done')
     await app.close()
   })
   return {

@@ -591,6 +591,10 @@ describe('the rules of auth', () => {
       'signed must contain {body}',
       { scheme: 'hmac', header: 'x', secret: 'a', signed: '{timestamp}', timestampHeader: 't' },
     ],
+    [
+      'separator is required with timestampPrefix',
+      { scheme: 'hmac', header: 'x', secret: 'a', timestampPrefix: 't=', signed: '{timestamp}.{body}' },
+    ],
     ['signed must contain {timestamp}', { scheme: 'hmac', header: 'x', secret: 'a', timestampHeader: 't' }],
     ['signed contains {timestamp}; set', { scheme: 'hmac', header: 'x', secret: 'a', signed: '{timestamp}{body}' }],
     ['signed may contain {body}', { scheme: 'hmac', header: 'x', secret: 'a', signed: '{body}{id}' }],
