@@ -115,6 +115,21 @@ describe('svc-gateway chat', () => {
     expect((await get('/api/sessions/agent:main:tests')).body.transcript).toHaveLength(4)
   })
 
+  it('prints the reply although a reload has closed its connection', async () => {
+    const model = await startModel()
+    const { url, gateway } = await startGateway({
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+      providers: model.providers,
+    })
+    // Longer than a reload waits for the calls of a connection.
+    model.script({ text: 'Ready.', pauseMs: 6_000 })
+    const chat = follow(url, 'chat', 'Take your time.')
+    await model.request(0)
+    await gateway.reload()
+    expect(await chat.line()).toBe('Ready.')
+    expect(await chat.exited).toEqual([0, null])
+  })
+
   it('cancels the turn with Ctrl-C', async () => {
     const model = await startModel()
     const { url, get } = await startGateway({

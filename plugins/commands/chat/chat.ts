@@ -1,8 +1,15 @@
 // Talks to an agent. In a terminal it reads messages until Ctrl-D; a pipe is one message.
 import { createInterface, type Interface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { describeStep, type RunStep } from 'svc-gateway/kit'
-import { type CommandContext, CommandError, exitCodes } from 'svc-gateway/plugin'
+import {
+  type CommandContext,
+  CommandError,
+  type ControlConnection,
+  exitCodes,
+  isCommandError,
+} from 'svc-gateway/plugin'
 
 type Context = CommandContext<'control'>
 
@@ -18,10 +25,14 @@ interface Delta {
 }
 
 interface Reply {
+  runId: string
+  sessionKey: string
   status: string
-  reply?: string
-  error?: { message: string }
+  reply?: string | undefined
+  error?: { message: string } | undefined
 }
+
+type Run = Omit<Reply, 'runId'> & { id: string }
 
 /** Sends a message, streams the reply, and resolves with it. */
 interface Conversation extends Disposable {
@@ -51,20 +62,44 @@ async function startConversation(
     const [what = '', time = '', details = ''] = describeStep(step)
     terminal.notify(`[${[what, time, details].filter(Boolean).join('  ')}]`)
   }
-  const connection = await control.connect((method, params) => {
+  const onNotification = (method: string, params: unknown): void => {
     if (method === 'step') return showStep(params as RunStep & { runId: string })
     const delta = params as Delta
     runId = delta.runId
     if (json || delta.text === '') return
     hasStreamed = true
     terminal.write(delta.text)
-  })
-  if (!json) await connection.call('subscribe', { topics: ['step'] })
+  }
+  let connection: ControlConnection | undefined
+
+  /** A reload of the configuration closes the connection. */
+  async function connected(): Promise<ControlConnection> {
+    if (connection) return connection
+    const opened = await control.connect(onNotification)
+    void opened.closed.then(() => (connection = undefined))
+    if (!json) await opened.call('subscribe', { topics: ['step'] })
+    return (connection = opened)
+  }
+
+  async function send(text: string): Promise<Reply> {
+    const { call } = await connected()
+    try {
+      return await call<Reply>('chat.send', { sessionKey: session, text })
+    } catch (error) {
+      if (runId === undefined || !isCommandError(error) || error.exitCode !== exitCodes.unreachable) throw error
+      // The message is stored, so that the turn goes on. What is shown of the reply already is shown again.
+      if (hasStreamed) terminal.print('')
+      hasStreamed = false
+      return await waitForEnd(control, runId)
+    }
+  }
+
+  await connected()
   return {
     async say(text) {
       isCancelling = hasStreamed = false
       try {
-        const reply = await connection.call<Reply>('chat.send', { sessionKey: session, text })
+        const reply = await send(text)
         if (json) terminal.printJson(reply)
         else terminal.print(hasStreamed ? '' : (reply.reply ?? ''))
         return reply
@@ -76,9 +111,26 @@ async function startConversation(
       if (runId === undefined || isCancelling) process.exit(exitCodes.interrupted)
       isCancelling = true
       // If it fails, the turn has ended.
-      connection.call('runs.cancel', { id: runId }).catch(() => undefined)
+      control.post(`/api/runs/${runId}/cancel`, {}).catch(() => undefined)
     },
-    [Symbol.dispose]: () => connection[Symbol.dispose](),
+    [Symbol.dispose]: () => connection?.[Symbol.dispose](),
+  }
+}
+
+const retryMs = 1_000
+
+/** Waits for the end of a run, also while the gateway restarts, for a minute. */
+async function waitForEnd(control: Context['control'], runId: string): Promise<Reply> {
+  for (let failures = 0; ;) {
+    try {
+      const { id, sessionKey, status, reply, error } = await control.get<Run>(`/runs/${runId}`)
+      if (!['queued', 'running', 'waiting'].includes(status)) return { runId: id, sessionKey, status, reply, error }
+      failures = 0
+    } catch (error) {
+      failures += 1
+      if (failures === 60) throw error
+    }
+    await delay(retryMs)
   }
 }
 
