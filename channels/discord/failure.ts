@@ -32,8 +32,9 @@ export function failureOf(error: unknown): Failure {
 /** What `connect` throws when a call failed. */
 export function errorOfFailure(error: unknown, apiRoot: string): Error {
   const service = { name: 'Discord', url: apiRoot, setting: 'apiRoot' }
-  const { status } = failureOf(error)
+  const { status, retryAfterMs } = failureOf(error)
   if (status === 401) return new AuthError(refusedToken)
+  if (retryAfterMs !== undefined) return Object.assign(connectStatusError(429, service), { retryAfterMs })
   return status === undefined ? connectError(error, service) : connectStatusError(status, service)
 }
 

@@ -181,7 +181,7 @@ describe('a wake', () => {
 describe('events', () => {
   it('stay until a turn has succeeded', async () => {
     const { post, logged } = shared()
-    const model = script({ status: 400 }, { hang: true }, ok)
+    const model = script({ status: 401 }, { hang: true }, ok)
     const ended = async (status: string) =>
       await expect
         .poll(() => logged.some((line) => line.includes('"agentId":"hasty"') && line.includes(`"status":"${status}"`)))
@@ -199,7 +199,7 @@ describe('events', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldAdvanceTime: true })
     onTestFinished(() => void vi.useRealTimers())
     const model = await startModel()
-    model.script({ status: 400 }, { status: 400 }, ok)
+    model.script({ status: 401 }, { status: 401 }, ok)
     const { post, logged } = await start(model)
     const failed = async (count: number) =>
       await expect.poll(() => logged.filter((line) => line.includes('"status":"failed"')).length).toBe(count)
