@@ -247,8 +247,8 @@ const chooseLeases = (
 
 function buildWork(context: ServiceContext): Services['work'] {
   const { storage, createLease, tracer, extensions, redactor, current, logFor } = context
-  const { store, replicas, isShared } = storage
-  const events = createEvents({ store })
+  const { store, replicas, isShared, now } = storage
+  const events = createEvents({ store, now })
   const tracing =
     tracer &&
     createRunTracing({

@@ -34,8 +34,10 @@ export function errorOfFailure(error: unknown, apiRoot: string): Error {
   const service = { name: 'Discord', url: apiRoot, setting: 'apiRoot' }
   const { status, retryAfterMs } = failureOf(error)
   if (status === 401) return new AuthError(refusedToken)
-  if (retryAfterMs !== undefined) return Object.assign(connectStatusError(429, service), { retryAfterMs })
-  return status === undefined ? connectError(error, service) : connectStatusError(status, service)
+  // A limit that the library keeps has no status.
+  const answered = status ?? (retryAfterMs === undefined ? undefined : 429)
+  if (answered === undefined) return connectError(error, service)
+  return connectStatusError({ status: answered, retryAfterMs }, service)
 }
 
 /** The result of sending a message when the call failed. */

@@ -80,6 +80,6 @@ async function signIn(api: ReturnType<typeof createApi>, baseUrl: string): Promi
   } catch (error) {
     if (error instanceof StatusError && error.status === 401)
       throw new AuthError('Mattermost refuses the access token. Create a new one for the bot, and set botToken.')
-    throw error instanceof StatusError ? connectStatusError(error.status, service) : connectError(error, service)
+    throw error instanceof StatusError ? connectStatusError(error, service) : connectError(error, service)
   }
 }

@@ -50,7 +50,7 @@ export class StatusError extends Error {
 export function explainConnect(error: unknown, httpUrl: string): Error {
   const service = serviceOf(httpUrl)
   const isForeign = error instanceof StatusError && error.response.status !== 421
-  return isForeign ? connectStatusError(error.response.status, service) : connectError(error, service)
+  return isForeign ? connectStatusError(error.response, service) : connectError(error, service)
 }
 
 /** JSON-RPC: the method does not exist, or not in this mode of the daemon. */

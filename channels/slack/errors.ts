@@ -47,7 +47,7 @@ export function toAuthError(error: unknown, { token, apiRoot }: { token: string;
     return new AuthError(`Slack refuses ${token} (${code}). Copy it again from the pages of the app.`)
   if (code !== undefined) return new Error(`Slack refused ${token} (${code}).`)
   if (retryAfter !== undefined) return Object.assign(new Error(limitDetail), { retryAfterMs: retryAfter * 1000 })
-  if (statusCode !== undefined) return connectStatusError(statusCode, service)
+  if (statusCode !== undefined) return connectStatusError({ status: statusCode }, service)
   return connectError(new TypeError('no answer of Slack', { cause: original ?? error }), service)
 }
 

@@ -85,7 +85,7 @@ function explain(error: unknown, apiRoot: string): Error {
     return new AuthError('Telegram refuses the bot token. Copy it again from @BotFather into botToken.')
   if (code !== undefined) {
     const { retry_after: seconds } = apiErrorOf(error)?.parameters ?? {}
-    return Object.assign(connectStatusError(code, service), seconds !== undefined && { retryAfterMs: seconds * 1000 })
+    return connectStatusError({ status: code, retryAfterMs: seconds && seconds * 1000 }, service)
   }
   // The library's own message contains the token.
   return connectError(new TypeError('no answer', { cause: (error as { error?: unknown }).error }), service)

@@ -39,7 +39,7 @@ async function probe(config: CloudConfig, api: CloudApi): Promise<void> {
     throw new AuthError(`Meta refuses the credentials. ${result.detail}`)
   // An answer without a code of the API may be that of a proxy.
   const isOfApi = result.detail !== resultOfResponse(response).detail
-  throw isOfApi ? new Error(result.detail) : connectStatusError(response.status, service)
+  throw isOfApi ? new Error(result.detail) : connectStatusError(response, service)
 }
 
 /** Rejects if another service answers, such as the login page of a network. */

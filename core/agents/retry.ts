@@ -52,7 +52,7 @@ export function planMissingAgent({ kind, result }: Retried, error: ErrorRecord):
   if (kind === 'heartbeat' || notBefore > since + missingAgentMs) return undefined
   return {
     notBefore,
-    provider: '',
+    provider: null,
     aside: false,
     result: { error, retry: { since, count: count + 1, nextAt: notBefore, earliestAt: notBefore } },
   }

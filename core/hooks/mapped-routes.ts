@@ -72,8 +72,8 @@ export function registerMapped(app: FastifyInstance, deps: MappedRoutesDeps): vo
 
   /** A hook that does not exist is not found, whatever is wrong with the body. */
   function readBodyOfAny(...[request, reply, done]: Parameters<preValidationHookHandler>): void {
-    const isKnown = resolveHook(request).hookRoute.mappings.length > 0
-    preValidation.call(app, request, reply, (error) => done(error && !isKnown ? noHook() : error))
+    const isKnown = (): boolean => resolveHook(request).hookRoute.mappings.length > 0
+    preValidation.call(app, request, reply, (error) => done(error && !isKnown() ? noHook() : error))
   }
 
   function resolveHook({ params, url }: FastifyRequest): Hook {

@@ -1,6 +1,6 @@
 // Says in one sentence why a service could not be reached, and what to check, for whoever set up the channel.
 import { isAuthError } from '../plugin/errors.ts'
-import { codesOf } from './send-result.ts'
+import { codesOf, parseRetryAfter } from './send-result.ts'
 
 /** What `connect` was talking to. */
 export interface Service {
@@ -26,8 +26,26 @@ export function connectError(error: unknown, service: Service): Error {
   return error instanceof Error ? error : new Error(String(error))
 }
 
-/** The same for an answer with an error status, which may come from a proxy or from another service. */
-export function connectStatusError(status: number, service: Service): Error {
+/** An answer with an error status, such as a `Response`. */
+export interface ErrorAnswer {
+  status: number
+  /** `retry-after` says how long to wait. */
+  headers?: Pick<Headers, 'get'> | undefined
+  /** How long to wait, in milliseconds, if the answer says so in another way. */
+  retryAfterMs?: number | undefined
+}
+
+/**
+ * The same for an answer with an error status, which may come from a proxy or from another service. The gateway waits as
+ * long as the answer asks for.
+ */
+export function connectStatusError(answer: ErrorAnswer, service: Service): Error {
+  const { status, headers, retryAfterMs = parseRetryAfter(headers?.get('retry-after') ?? null) } = answer
+  const error = statusError(status, service)
+  return retryAfterMs === undefined ? error : Object.assign(error, { retryAfterMs })
+}
+
+function statusError(status: number, service: Service): Error {
   const answered = `${service.name} answered ${status} at ${addressOf(service)}`
   if (status === 429) return new Error(`${answered}: it limits how often it may be called.`)
   if (status >= 500) return new Error(`${answered}: it, or a proxy in front of it, has a problem.`)

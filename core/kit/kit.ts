@@ -21,7 +21,7 @@ export { createTokenVerifier, type RefusedToken, type SignedToken, type TokenRul
 export { type Deadline, withDeadline } from '../deadline.ts'
 export { createSerialQueue, type SerialQueue } from '../serial-queue.ts'
 export { createSupervisor, type Supervisor, type SupervisorOptions } from '../reconnect.ts'
-export { connectError, connectStatusError, type Service } from './connect-error.ts'
+export { connectError, connectStatusError, type ErrorAnswer, type Service } from './connect-error.ts'
 export { readHtml } from './read-html.ts'
 export { resultOfError, resultOfResponse } from './send-result.ts'
 export { showArgs, showText } from './show-json.ts'

@@ -51,7 +51,7 @@ export function codesOf(error: unknown): string[] {
 }
 
 /** Seconds, or an HTTP date. */
-function parseRetryAfter(value: string | null): number | undefined {
+export function parseRetryAfter(value: string | null): number | undefined {
   if (value === null || value.trim() === '') return undefined
   const seconds = Number(value)
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)

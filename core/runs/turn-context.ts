@@ -9,7 +9,7 @@ import type { Json } from '../plugin/plugin.ts'
 import { readConversationStart } from '../sessions/conversation-start.ts'
 import { readTranscript } from '../sessions/transcript.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
-import type { Step, Store, StoredApproval, StoredEvent, StoredRun } from '../store/store.ts'
+import type { Step, Store, StoredApproval, StoredEvent, StoredRun, Timestamp } from '../store/store.ts'
 import { untilAborted } from '../deadline.ts'
 
 const storeRetryMs = 1_000
@@ -28,6 +28,8 @@ interface TurnContextDeps {
   config: Pick<Config, 'session'>
   store: Store
   agents: Agents
+  /** The time of the store. */
+  now(): Timestamp
 }
 
 export async function readTurnContext(
@@ -35,10 +37,10 @@ export async function readTurnContext(
   run: StoredRun,
   signal: AbortSignal,
 ): Promise<TurnContext> {
-  const { store, agents } = deps
+  const { store, agents, now } = deps
   const { history: limits } = agents.get(run.agentId)
-  const batch = { ...eventBatch, refused: run.kind === 'heartbeat' }
   const read = async (): Promise<TurnContext> => {
+    const batch = run.kind === 'heartbeat' ? { ...eventBatch, refusedUntil: now() } : eventBatch
     const events = await store.claimEvents(run, run.sessionKey, batch)
     const stored = await readTranscript(store, run.sessionKey, limits.turns * 20)
     const start = await readConversationStart(store, run.sessionKey)

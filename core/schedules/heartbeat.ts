@@ -24,8 +24,6 @@ interface HeartbeatDeps extends SessionHeartbeatDeps {
   events: Events
   store: SessionHeartbeatDeps['store'] & Pick<Store, 'listWaitingWakes' | 'getState' | 'setState'>
   leadership: Leadership
-  /** The time of the store. */
-  now(): Timestamp
   log: Log
 }
 
@@ -74,7 +72,7 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   /** Runs a heartbeat in the main session, and in every other session in which events wait for this agent. */
   const runPeriodic = async (agent: Agent): Promise<void> => {
     sessions.get(agent, agent.mainSession).schedule(0)
-    for (const { agentId, sessionKey } of await store.listWaitingWakes())
+    for (const { agentId, sessionKey } of await store.listWaitingWakes(now()))
       if (agentId === agent.id && !isClosed) sessions.get(agent, sessionKey).schedule(0)
   }
 

@@ -6,7 +6,7 @@ import { describeError } from '../errors.ts'
 import { createOutage, type Outage } from '../outage.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Runs } from '../runs/runs.ts'
-import type { Store } from '../store/store.ts'
+import type { Store, Timestamp } from '../store/store.ts'
 import { minutesUntilActive } from './active-hours.ts'
 
 export interface SessionHeartbeat {
@@ -18,6 +18,8 @@ export interface SessionHeartbeat {
 export interface SessionHeartbeatDeps {
   runs: Pick<Runs, 'accept' | 'waitForEnd'>
   store: Pick<Store, 'countWaitingEvents'>
+  /** The time of the store. */
+  now(): Timestamp
   createId: () => string
   maxAttempts: number
 }
@@ -144,10 +146,10 @@ function createAlarm(onAlarm: () => void) {
  * Without events and notes there is no run and no model call.
  */
 async function runOnce(
-  { runs, store, createId, maxAttempts }: SessionHeartbeatDeps,
+  { runs, store, now, createId, maxAttempts }: SessionHeartbeatDeps,
   { agent, sessionKey, outages }: HeartbeatTarget,
 ): Promise<'done' | 'more' | 'failed'> {
-  const waiting = await store.countWaitingEvents(sessionKey)
+  const waiting = await store.countWaitingEvents(sessionKey, now())
   if (waiting === 0 && !(await readHeartbeatNotes(agent, sessionKey, outages.notes))) return 'done'
   const id = createId()
   const spec = createHeartbeatSpec(agent.id, agent.heartbeat)
@@ -155,6 +157,6 @@ async function runOnce(
   await runs.accept({ at: Date.now(), runs: [run] })
   const ended = await runs.waitForEnd(id, Number.POSITIVE_INFINITY)
   if (ended?.status !== 'succeeded') return waiting > 0 ? 'failed' : 'done'
-  const remaining = await store.countWaitingEvents(sessionKey)
+  const remaining = await store.countWaitingEvents(sessionKey, now())
   return remaining > 0 && remaining < waiting ? 'more' : 'done'
 }

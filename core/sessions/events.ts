@@ -1,5 +1,5 @@
 // System events: texts that wait in a session until a turn renders them, and the wake signal that some of them send.
-import type { NewEvent, Store } from '../store/store.ts'
+import type { NewEvent, Store, Timestamp } from '../store/store.ts'
 
 /** A session with waiting events. They wake the agent that they name, or else the owner of the main session. */
 export type Wake = Pick<NewEvent, 'sessionKey' | 'agentId'>
@@ -17,15 +17,21 @@ export interface Events {
   requestWaitingWakes(): Promise<void>
 }
 
-export function createEvents({ store }: { store: Store }): Events {
+interface EventsDeps {
+  store: Pick<Store, 'listSessionsWithWakes' | 'listWaitingWakes'>
+  /** The time of the store. */
+  now(): Timestamp
+}
+
+export function createEvents({ store, now }: EventsDeps): Events {
   const listeners = new Set<(wake: Wake) => void>()
   const requestWake = ({ sessionKey, agentId }: Wake): void => {
     for (const listener of listeners) listener({ sessionKey, agentId })
   }
   const listWaitingWakes = async (): Promise<Wake[]> => {
     // Sessions first: an event that arrives in between and names its agent must not wake the session's owner.
-    const sessions = await store.listSessionsWithWakes()
-    const wakes = (await store.listWaitingWakes()).filter(({ mode }) => mode === 'now')
+    const sessions = await store.listSessionsWithWakes(now())
+    const wakes = (await store.listWaitingWakes(now())).filter(({ mode }) => mode === 'now')
     const named = new Set(wakes.map(({ sessionKey }) => sessionKey))
     // One wake per session is enough, because its turn renders all events of the session.
     const others = sessions.filter((sessionKey) => !named.has(sessionKey))

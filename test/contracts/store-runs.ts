@@ -304,7 +304,7 @@ export function runsContract(opened: OpenStore): void {
         { message: 'b' },
         { message: { role: 'user', content: 'a' }, runId: run.id, at: start + 5 },
       ])
-      expect(await store.listSessionsWithWakes()).toEqual([run.sessionKey])
+      expect(await store.listSessionsWithWakes(start)).toEqual([run.sessionKey])
       expect(await store.listRunDeliveries([run.id])).toMatchObject([
         { ...delivery, attempt: 0, chunksSent: 0, uncertain: false, platformId: null },
       ])

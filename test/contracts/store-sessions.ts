@@ -108,15 +108,15 @@ export function sessionsContract(opened: OpenStore): void {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent({ sessionKey: 'other', mode: 'now' })] })
       expect(await store.claimEvents(await startRun(store), session, all)).toEqual([])
-      expect(await store.listSessionsWithWakes()).toEqual(['other'])
+      expect(await store.listSessionsWithWakes(start)).toEqual(['other'])
     })
 
     it('request a wake until a run has claimed them', async () => {
       const { store } = opened
       await store.accept({ at: start, events: [newEvent(), newEvent({ mode: 'now' }), newEvent({ mode: 'now' })] })
-      expect(await store.listSessionsWithWakes()).toEqual([session])
+      expect(await store.listSessionsWithWakes(start)).toEqual([session])
       await store.claimEvents(await startRun(store), session, all)
-      expect(await store.listSessionsWithWakes()).toEqual([])
+      expect(await store.listSessionsWithWakes(start)).toEqual([])
     })
   })
 
@@ -128,13 +128,15 @@ export function sessionsContract(opened: OpenStore): void {
         at: start,
         events: [newEvent({ mode: 'now' }), named, newEvent({ agentId: 'ops', sessionKey: 'other' })],
       })
-      const wakes = await store.listWaitingWakes()
+      const wakes = await store.listWaitingWakes(start)
       expect(wakes.toSorted((a, b) => a.sessionKey.localeCompare(b.sessionKey))).toEqual([
         { agentId: 'ops', sessionKey: session, mode: 'now' },
         { agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' },
       ])
       await store.claimEvents(await startRun(store), session, all)
-      expect(await store.listWaitingWakes()).toEqual([{ agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' }])
+      expect(await store.listWaitingWakes(start)).toEqual([
+        { agentId: 'ops', sessionKey: 'other', mode: 'next-heartbeat' },
+      ])
     })
   })
 

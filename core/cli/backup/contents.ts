@@ -28,7 +28,10 @@ export function listContents(document: ConfigDocument): Contents {
   )
   const existing = [...new Set(named)].filter((path) => existsSync(path))
   const inside = existing.filter((path) => isInside(dir, path))
-  const found = inside.flatMap(filesIn).filter((path) => !isLeftOut(path, store))
+  const installed = pluginsOf(document.value, dir).map((path) => join(path, 'node_modules', sep))
+  const found = inside
+    .flatMap(filesIn)
+    .filter((path) => !isLeftOut(path, store) && !installed.some((folder) => path.startsWith(folder)))
   const names = [...new Set(found.map((path) => relative(dir, path)))].toSorted((a, b) => (a < b ? -1 : 1))
   const isKept = (name: string): boolean => {
     const path = join(dir, name)
@@ -76,22 +79,25 @@ export const packageFile = 'package.json'
 /** The paths of transforms, workspaces, plugins and secret files. */
 function referencesOf(value: Record<string, unknown>, dir: string): string[] {
   const workspaces = Object.values(fieldsOf(value['agents'])).map((agent) => fieldsOf(agent)['workspace'])
-  const plugins = listOf(value['plugins'])
   return [
     fieldsOf(value['hooks'])['transformsDir'] ?? 'transforms',
     ...workspaces,
-    ...plugins.filter((name) => typeof name === 'string' && isPath(name)).map((path) => packageOf(path as string, dir)),
+    ...pluginsOf(value, dir),
     ...secretFilesOf(value),
   ].filter((path) => typeof path === 'string')
 }
 
-const isPath = (plugin: string): boolean => /^\.{1,2}\//.test(plugin) || isAbsolute(plugin)
+/** The absolute paths of the plugins that are not installed packages. */
+const pluginsOf = (value: Record<string, unknown>, dir: string): string[] =>
+  listOf(value['plugins']).flatMap((name) =>
+    typeof name === 'string' && (/^\.{1,2}\//.test(name) || isAbsolute(name)) ? packageOf(resolve(dir, name), dir) : [],
+  )
 
 /** The folder of the package to which the file of a plugin belongs, because it imports other files of it. */
-function packageOf(path: string, dir: string): string {
-  for (let folder = dirname(resolve(dir, path)); folder !== dir && isInside(dir, folder); folder = dirname(folder))
+function packageOf(file: string, dir: string): string {
+  for (let folder = dirname(file); folder !== dir && isInside(dir, folder); folder = dirname(folder))
     if (existsSync(join(folder, packageFile))) return folder
-  return path
+  return file
 }
 
 /** The schema that marks secrets depends on plugins, so that every `{ file }` counts. */
@@ -112,8 +118,5 @@ function filesIn(path: string): string[] {
 /** The store is copied in another way. The others are caches, locks and addresses of the running process. */
 function isLeftOut(path: string, store: string): boolean {
   const isOfStore = path.startsWith(store) && /^(?:-wal|-shm|\.lock|\.pid|\.before-.*)?$/.test(path.slice(store.length))
-  const isInstalled = path.includes(`${sep}node_modules${sep}`) && !path.includes(`${sep}state${sep}`)
-  return (
-    isOfStore || isInstalled || path.includes(`${sep}state${sep}jiti${sep}`) || basename(path).endsWith('.listening')
-  )
+  return isOfStore || path.includes(`${sep}state${sep}jiti${sep}`) || basename(path).endsWith('.listening')
 }

@@ -57,7 +57,11 @@ async function sendRequest(name: string, request: ModelListRequest): Promise<Omi
   if (refusesKey(status, body))
     return { state: 'key_refused', reason: `${key} refuses the credential (${status})`, date }
   const isUnlisted = status < 500 && status !== 429
-  return { state: isUnlisted ? 'unlisted' : 'unreachable', reason: connectStatusError(status, service).message, date }
+  return {
+    state: isUnlisted ? 'unlisted' : 'unreachable',
+    reason: connectStatusError({ status }, service).message,
+    date,
+  }
 }
 
 /** A page with 403 is of a proxy, not of the API. */

@@ -23,7 +23,7 @@ export const defaultLimits: OutboxLimits = {
   giveUpMs: 6 * 60 * 60_000,
 }
 
-/** How long a delivery waits for its account: it may be off for a moment, or this gateway is yet to be updated. */
+/** Age up to which a delivery waits for its account, which may be off for a moment or not be known here yet. */
 const missingAccountMs = 10 * 60_000
 
 /** Longest wait for a channel to connect, so that the delivery is sent soon afterwards. */

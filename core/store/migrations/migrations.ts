@@ -33,11 +33,11 @@ const requestTables = ({ sequence, integer, text, table, keyed }: Dialect): stri
   `CREATE TABLE event (
     seq ${sequence}, id ${text} NOT NULL, session_key ${text} NOT NULL, mode ${text} NOT NULL, agent_id ${text},
     source ${text} NOT NULL, trusted ${integer} NOT NULL, at ${integer} NOT NULL, request_id ${text}, run_id ${text},
-    refusals ${integer} NOT NULL DEFAULT 0,
+    retry_at ${integer} NOT NULL DEFAULT 0,
     rendered_at ${integer}, text ${text}
   )${table}`,
   // Also covers the search for wakes, which only runs at startup: an index of its own would slow down every accept.
-  `CREATE INDEX event_waiting ON event (session_key, seq, mode, run_id) WHERE run_id IS NULL`,
+  `CREATE INDEX event_waiting ON event (session_key, seq, mode, retry_at, run_id) WHERE run_id IS NULL`,
   `CREATE INDEX event_taken ON event (run_id, seq) WHERE run_id IS NOT NULL AND rendered_at IS NULL`,
   `CREATE INDEX event_of_agent ON event (agent_id, session_key, mode) WHERE agent_id IS NOT NULL AND run_id IS NULL`,
   // The events of a request whose texts are not in its body: those that a mapping rendered.

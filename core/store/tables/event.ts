@@ -42,8 +42,8 @@ export interface StoredEvent extends Omit<NewEvent, 'inBody' | 'agentId'> {
 export interface EventLimit {
   count: number
   characters: number
-  /** True: if no other events wait, one is returned that the service of a model has refused before. */
-  refused?: boolean
+  /** If no other events wait, one is returned that the service of a model has refused, and that is due by this time. */
+  refusedUntil?: Timestamp
 }
 
 /** A session in which events wait for the agent that they name. */
@@ -108,11 +108,12 @@ const columns = `
 const heldRunSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND status = 'running'`
 const claimedSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
 const claimSql = `
-  UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND refusals = 0 AND seq <= ?`
+  UPDATE event SET run_id = ? WHERE session_key = ? AND run_id IS NULL AND retry_at = 0 AND seq <= ?`
 /** One that was refused is tried alone, so that it keeps no other waiting. */
 const claimRefusedSql = `
   UPDATE event SET run_id = ? WHERE seq = (
-    SELECT seq FROM event WHERE session_key = ? AND run_id IS NULL AND refusals > 0 ORDER BY refusals, seq LIMIT 1)`
+    SELECT seq FROM event WHERE session_key = ? AND run_id IS NULL AND retry_at > 0 AND retry_at <= ?
+    ORDER BY retry_at, seq LIMIT 1)`
 
 /** Assigns the session's oldest waiting events to a run. A repeated call returns the same events. */
 export async function claimEvents(
@@ -128,7 +129,7 @@ export async function claimEvents(
   const events = limitCharacters(rows.map(toEvent), limit.characters)
   const last = rows[events.length - 1]
   if (last) await tx.run(claimSql, run.id, sessionKey, last.seq)
-  else if (limit.refused) await tx.run(claimRefusedSql, run.id, sessionKey)
+  else if (limit.refusedUntil) await tx.run(claimRefusedSql, run.id, sessionKey, limit.refusedUntil)
   else return []
   // Another gateway may have committed an earlier one since they were read.
   return (await tx.all<EventRow>(claimedSql, run.id)).map(toEvent)
@@ -138,11 +139,11 @@ export async function claimEvents(
 const sizesSql = `
   SELECT seq, coalesce(
     octet_length(text), (SELECT octet_length(body) FROM request WHERE request.id = event.request_id), 0) AS size
-  FROM event WHERE session_key = ? AND run_id IS NULL AND refusals = 0 ORDER BY seq LIMIT ?`
+  FROM event WHERE session_key = ? AND run_id IS NULL AND retry_at = 0 ORDER BY seq LIMIT ?`
 
 const waitingSql = `
   SELECT ${columns} FROM event
-  WHERE session_key = ? AND run_id IS NULL AND refusals = 0 AND seq <= ? ORDER BY seq`
+  WHERE session_key = ? AND run_id IS NULL AND retry_at = 0 AND seq <= ? ORDER BY seq`
 
 /** The most bytes that a character takes in a JSON body, with its share of the other fields: `\u2028` takes six. */
 const maxBytesPerCharacter = 8
@@ -197,8 +198,7 @@ const releaseBodiesSql = `
   UPDATE request SET awaited = 0
   WHERE id IN (SELECT request_id FROM event WHERE run_id = ? AND rendered_at IS NULL)`
 const finishSql = 'UPDATE event SET rendered_at = ? WHERE run_id = ? AND rendered_at IS NULL'
-const releaseSql = `
-  UPDATE event SET run_id = NULL, refusals = refusals + ? WHERE run_id = ? AND rendered_at IS NULL`
+const releaseSql = 'UPDATE event SET run_id = NULL WHERE run_id = ? AND rendered_at IS NULL'
 
 /** Removes the events that a run claimed from the queue, because a model has seen them. */
 export async function finishClaimedEvents(tx: Transaction, runId: string, at: Timestamp): Promise<void> {
@@ -206,30 +206,48 @@ export async function finishClaimedEvents(tx: Transaction, runId: string, at: Ti
   await tx.run(finishSql, at, runId)
 }
 
-/** Returns the events that a run claimed to their position in the queue, or aside if they were refused. */
-export async function releaseClaimedEvents(tx: Transaction, runId: string, isRefused: boolean): Promise<void> {
-  await tx.run(releaseSql, Number(isRefused), runId)
+/** Returns the events that a run claimed to their position in the queue. */
+export async function releaseClaimedEvents(tx: Transaction, runId: string): Promise<void> {
+  await tx.run(releaseSql, runId)
 }
 
-const countSql = 'SELECT count(*) AS n FROM event WHERE session_key = ? AND run_id IS NULL'
+/** An event that was refused waits as long as it has waited already: at least a minute, and at most a day. */
+const [minRefusedMs, maxRefusedMs] = [60_000, 24 * 60 * 60_000]
+const setAsideSql = `
+  UPDATE event SET run_id = NULL, retry_at = ? + CASE
+    WHEN at > ? - ${minRefusedMs} THEN ${minRefusedMs} WHEN at < ? - ${maxRefusedMs} THEN ${maxRefusedMs} ELSE ? - at END
+  WHERE run_id = ? AND rendered_at IS NULL`
 
-export async function countWaitingEvents(tx: Transaction, sessionKey: string): Promise<number> {
-  const [row] = await tx.all<{ n: number }>(countSql, sessionKey)
+/** Sets the events that a run claimed aside, because the service of the model refused the prompt with them. */
+export async function setClaimedEventsAside(tx: Transaction, runId: string, at: Timestamp): Promise<void> {
+  await tx.run(setAsideSql, at, at, at, at, runId)
+}
+
+const countSql = 'SELECT count(*) AS n FROM event WHERE session_key = ? AND run_id IS NULL AND retry_at <= ?'
+
+/** All events that wait, or those that a heartbeat may render by a time. */
+export async function countWaitingEvents(
+  tx: Transaction,
+  sessionKey: string,
+  dueAt: Timestamp = Number.MAX_SAFE_INTEGER,
+): Promise<number> {
+  const [row] = await tx.all<{ n: number }>(countSql, sessionKey, dueAt)
   return row?.n ?? 0
 }
 
-const sessionsSql = `SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE run_id IS NULL AND mode = 'now'`
+const sessionsSql = `
+  SELECT DISTINCT session_key AS "sessionKey" FROM event WHERE run_id IS NULL AND mode = 'now' AND retry_at <= ?`
 
-/** Sessions with a waiting event of mode `now`: wakes that were requested before a crash. */
-export async function listSessionsWithWakes(tx: Transaction): Promise<string[]> {
-  return (await tx.all<{ sessionKey: string }>(sessionsSql)).map(({ sessionKey }) => sessionKey)
+/** Sessions with a waiting event of mode `now` that is due: wakes that were requested before a crash. */
+export async function listSessionsWithWakes(tx: Transaction, dueAt: Timestamp): Promise<string[]> {
+  return (await tx.all<{ sessionKey: string }>(sessionsSql, dueAt)).map(({ sessionKey }) => sessionKey)
 }
 
 const wakesSql = `
   SELECT DISTINCT agent_id AS "agentId", session_key AS "sessionKey", mode
-  FROM event WHERE agent_id IS NOT NULL AND run_id IS NULL`
+  FROM event WHERE agent_id IS NOT NULL AND run_id IS NULL AND retry_at <= ?`
 
-/** Sessions with events that wait for the agent that they name. */
-export async function listWaitingWakes(tx: Transaction): Promise<WaitingWake[]> {
-  return await tx.all<WaitingWake>(wakesSql)
+/** Sessions with events that are due and wait for the agent that they name. */
+export async function listWaitingWakes(tx: Transaction, dueAt: Timestamp): Promise<WaitingWake[]> {
+  return await tx.all<WaitingWake>(wakesSql, dueAt)
 }

@@ -4,7 +4,13 @@ import type { Timestamp, Transaction } from '../transaction.ts'
 import type { UsageCount } from './budget.ts'
 import { type ApprovalNotice, cancelApprovals } from './approval.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
-import { finishClaimedEvents, insertEvents, type NewEvent, releaseClaimedEvents } from './event.ts'
+import {
+  finishClaimedEvents,
+  insertEvents,
+  type NewEvent,
+  releaseClaimedEvents,
+  setClaimedEventsAside,
+} from './event.ts'
 import { exposeScope } from './exposure.ts'
 import { releaseKey, type RunKey } from './idempotency.ts'
 import { insertDeliveries, type NewDelivery } from './outbox.ts'
@@ -88,9 +94,9 @@ export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd):
 
 async function storeEffects(tx: Transaction, run: EndedRow & { id: string }, end: RunEnd): Promise<void> {
   const { id, sessionKey } = run
-  const { at, status, steps = [], transcript, events, deliveries, eventsRendered, eventsRefused = false } = end
+  const { at, status, steps = [], transcript, events, deliveries } = end
   if (status !== 'succeeded' && run.keyScope !== null) await releaseKey(tx, run, id)
-  await (eventsRendered ? finishClaimedEvents(tx, id, at) : releaseClaimedEvents(tx, id, eventsRefused))
+  await leaveEvents(tx, id, end)
   await closeSteps(tx, id, at)
   await cancelApprovals(tx, id, { at, notices: end.notices ?? [] })
   await insertSteps(tx, id, steps)
@@ -103,6 +109,11 @@ async function storeEffects(tx: Transaction, run: EndedRow & { id: string }, end
   await insertDeliveries(tx, deliveries, at)
   await recordChange(tx, end.audit, at)
   if (end.alert && (await claimAlert(tx, end.alert, at))) await insertDeliveries(tx, [end.alert.delivery], at)
+}
+
+async function leaveEvents(tx: Transaction, id: string, { at, eventsRendered, eventsRefused }: RunEnd): Promise<void> {
+  if (eventsRendered) return await finishClaimedEvents(tx, id, at)
+  return await (eventsRefused ? setClaimedEventsAside(tx, id, at) : releaseClaimedEvents(tx, id))
 }
 
 /** Stores the time of the last alert of a cause. A time in the future was stored before the clock was set back. */

@@ -158,8 +158,8 @@ export async function claimRuns(
 /** Returns a run to the queue after its model failed for a transient reason. */
 export interface RunRetry {
   notBefore: Timestamp
-  /** The provider whose model failed. */
-  provider: string
+  /** The provider whose model failed. Null: the run waits for something else. */
+  provider: string | null
   /** True: later runs of its session may start before it. */
   aside: boolean
   result: RunResult

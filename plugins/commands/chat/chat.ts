@@ -86,7 +86,7 @@ async function startConversation(
     try {
       return await call<Reply>('chat.send', { sessionKey: session, text })
     } catch (error) {
-      if (runId === undefined || !isCommandError(error) || error.exitCode !== exitCodes.unreachable) throw error
+      if (runId === undefined || !isUnreachable(error)) throw error
       // The message is stored, so that the turn goes on. What is shown of the reply already is shown again.
       if (hasStreamed) terminal.print('')
       hasStreamed = false
@@ -117,6 +117,9 @@ async function startConversation(
   }
 }
 
+const isUnreachable = (error: unknown): boolean =>
+  isCommandError(error) && (error.exitCode === exitCodes.unreachable || error.response?.type === 'shutting_down')
+
 const retryMs = 1_000
 
 /** Waits for the end of a run, also while the gateway restarts, for a minute. */
@@ -128,7 +131,7 @@ async function waitForEnd(control: Context['control'], runId: string): Promise<R
       failures = 0
     } catch (error) {
       failures += 1
-      if (failures === 60) throw error
+      if (failures === 60 || !isUnreachable(error)) throw error
     }
     await delay(retryMs)
   }

@@ -66,7 +66,7 @@ async function get(config: Config, path: string, signal: AbortSignal): Promise<R
     await response.body?.cancel()
     if (response.status === 401)
       throw new AuthError('The chat server refuses the token; set channels.plugin-name.token.')
-    throw connectStatusError(response.status, service)
+    throw connectStatusError(response, service)
   } catch (error) {
     throw connectError(error, service)
   }
