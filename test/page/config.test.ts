@@ -58,6 +58,16 @@ const typesAtOnce = `new Promise((resolve) => {
 describe('the view of the configuration', () => {
   const { open } = sharePages()
 
+  it('shows the problems and the form below the editor in a narrow window', async () => {
+    const { url } = await start()
+    const { page } = await open(url, '#/config', { viewport: { width: 820, height: 900 } })
+    await page.getByText('valid', { exact: true }).waitFor()
+    for (const name of ['Problems', 'Form'])
+      expect((await page.getByRole('heading', { name, exact: true }).boundingBox())!.y).toBeGreaterThan(
+        await page.locator('.text-editor').evaluate((element) => element.getBoundingClientRect().bottom),
+      )
+  })
+
   it('completes keys, and saves what the reader has seen', async () => {
     const { url, read, post } = await start()
     const { page, complaints } = await open(url, '#/config', wide)

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { describeProblem } from '../../../core/config/config-error.ts'
 import { readConfigFile } from '../../../core/config/file/read.ts'
-import { resolveConfig } from '../../../core/config/resolve.ts'
+import { examineConfig, resolveConfig } from '../../../core/config/resolve.ts'
 import { definePreset, Type } from '../../../core/plugin/plugin.ts'
-import { errorOf, extensions, problemsOf, resolveText, warningsOf, write } from '../document.ts'
+import { extensions, problemsOf, resolveText, warningsOf, write } from '../document.ts'
 
 const hooks = (keys: object) => JSON.stringify({ hooks: keys })
 const mapping = (keys: object) => hooks({ mappings: [keys] })
@@ -200,7 +200,9 @@ describe('hooks.mappings', () => {
   })
 
   it('have no warning about a value that is an error', () => {
-    expect(errorOf(hooks({ mappings: [{ ...path, channel: 'telgram' }] })).warnings).toEqual([])
+    const document = readConfigFile(write(mapping({ ...path, deliver: true, channel: 'telgram' })))
+    const { problems, resolved } = examineConfig(document, extensions)
+    expect([problems.length, resolved.warnings]).toEqual([1, []])
   })
 
   it('have no id that is the name of an enabled preset', () => {
