@@ -140,6 +140,19 @@ describe('a reload', () => {
     expect(await running.get('/api/runs', { authorization: `Bearer ${other}` })).toMatchObject({ status: 200 })
   })
 
+  it.each<[string, Record<string, unknown>]>([
+    ['gateway.port', { gateway: { port: 1 } }],
+    ['gateway.bind', { gateway: { bind: '127.0.0.2' } }],
+    ['storage.url', { storage: { url: 'sqlite:state/other.db' } }],
+    ['plugins', { plugins: ['./other.mjs'] }],
+    ['log.pretty', { log: { pretty: true } }],
+  ])('keeps %s until the restart', async (key, changes) => {
+    const running = await configure()
+    expect(await change(running, changes)).toEqual({ restartFor: [key] })
+    const { body } = await running.get('/api/config')
+    expect(body).not.toMatchObject(changes)
+  })
+
   it('lets a started run end under the old configuration, and starts the next one under the new', async () => {
     const model = await startModel()
     const running = await configure({ providers: model.providers, agents: { defaults } })

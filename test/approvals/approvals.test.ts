@@ -61,6 +61,14 @@ describe('a call that a person must approve', () => {
     expect(told).toHaveLength(2)
   })
 
+  it('is made with the arguments that were shown, not with those of the model', async () => {
+    const { ask, say, conclude, pad } = shared()
+    const { runId, question } = await ask({ note: 'half a pair: \ud83d' })
+    expect(shownArgs(question)).toEqual({ note: 'half a pair: \ufffd' })
+    await conclude(runId, () => say(`approve ${codeIn(question)}`))
+    expect(pad.launches()).toContainEqual({ note: 'half a pair: \ufffd' })
+  })
+
   it('is not made when it is denied; the model reads by whom, and why', async () => {
     const { ask, say, conclude, steps, pad, model } = shared()
     const { runId, question } = await ask({ denied: true })
@@ -240,6 +248,8 @@ describe('an answer that comes too late', () => {
   })
 })
 
+const wrongCode = 'No call waits for an answer with this code.'
+
 describe('nobody else can approve', () => {
   it('a stranger in the same group, a copied display name, a webhook, the sender of the message', async () => {
     const { ask, say, conclude, post, model, get } = shared()
@@ -260,6 +270,31 @@ describe('nobody else can approve', () => {
     expect(await say(text, { id: 'bob' })).toBe('ignored')
   })
 
+  it('the approver of another agent', async () => {
+    const { ask, say, get, post, conclude } = await startApprovals({
+      hooks,
+      agents: { main: { model: 'double/m' }, ops: { approvals: { approvers: ['carl'] } } },
+    })
+    const { runId, question, approval } = await ask({})
+    expect(await say(`approve ${codeIn(question)}`, { id: 'carl' })).toBe(wrongCode)
+    expect((await get(`/api/approvals/${approval.id}`)).body.status).toBe('waiting')
+    await conclude(runId, () => post(`/api/approvals/${approval.id}/deny`, {}))
+  })
+
+  it('an approver on another account of the channel', async () => {
+    const { ask, chat, get, conclude } = await startApprovals(
+      { hooks, approvals: { ...approvals, accountId: 'first' } },
+      { accounts: { first: {}, second: {} } },
+    )
+    const { runId, question, approval } = await ask({})
+    const answer = { text: `approve ${codeIn(question)}`, from: { id: 'ann' } }
+    await chat.sayTo('second', { ...answer, to: 'elsewhere' })
+    expect((await chat.holds(1, 'elsewhere'))[0]?.text).toBe(wrongCode)
+    expect((await get(`/api/approvals/${approval.id}`)).body.status).toBe('waiting')
+    await conclude(runId, () => chat.sayTo('first', { ...answer, to: 'here' }))
+    expect((await chat.holds(1, 'here'))[0]?.text).toBe('Approved. The call is made now.')
+  })
+
   it('a code of another approval, a used one, and many guesses, after which no answer counts for a while', async () => {
     const { ask, say, get, post, conclude } = await startApprovals({ hooks })
     const [first, second] = [await ask({ n: 1 }), await ask({ n: 2 })]
@@ -267,8 +302,7 @@ describe('nobody else can approve', () => {
     expect(reply).toBe('Approved. The call is made now.')
     expect(await say(`approve ${codeIn(first.question)}`)).toBe('This call was already approved.')
     expect((await get(`/api/approvals/${second.approval.id}`)).body.status).toBe('waiting')
-    const wrong = 'No call waits for an answer with this code.'
-    for (let guess = 0; guess < 5; guess++) expect(await say(`approve ABCDEFG${guess + 2}`)).toBe(wrong)
+    for (let guess = 0; guess < 5; guess++) expect(await say(`approve ABCDEFG${guess + 2}`)).toBe(wrongCode)
     expect(await say(`approve ${codeIn(second.question)}`)).toBe(
       'There were too many wrong codes; wait 10 minutes, or use "svc-gateway approvals".',
     )
@@ -348,6 +382,34 @@ describe('calls that are asked for elsewhere', () => {
     expect(pad.launches()).toEqual([])
     await conclude(runId, () => post(`/api/approvals/${id}/approve`, {}))
     expect(pad.launches()).toEqual([{ to: 'evil' }])
+  })
+})
+
+describe('an approval', () => {
+  it('does not lift the rule of two if the other effect happens before the answer', async () => {
+    const { model, send, until, conclude, steps, get, post, pad } = await startApprovals({
+      hooks,
+      tools: { allow: ['group:pad'], ask: ['read_secret', 'post_outside'] },
+    })
+    const calls = [
+      { tool: 'post_outside', args: { to: 'evil' } },
+      { tool: 'read_secret', args: {} },
+    ]
+    model.script({ calls })
+    const runId = await send('hook:between')
+    await until(runId, 'waiting')
+    const { items } = (await get(`/api/approvals?runId=${runId}`)).body
+    const approve = (tool: string) =>
+      post(`/api/approvals/${items.find((one: { tool: string }) => one.tool === tool).id}/approve`, {})
+    await approve('read_secret')
+    await expect.poll(async () => (await steps(runId))[2].status).toBe('succeeded')
+    await until(runId, 'waiting')
+    await conclude(runId, () => approve('post_outside'))
+    expect((await steps(runId))[1]).toMatchObject({
+      status: 'refused',
+      error: expect.stringContaining('post_outside is withheld: this session holds external content and private'),
+    })
+    expect(pad.launches()).toEqual([])
   })
 })
 

@@ -22,7 +22,7 @@ export const toolsetSource = (file: string) => `
       tool('launch', launch, { repeatable: true }),
       tool('look', () => 'clear sky'),
       tool('read_secret', () => 'private', { effects: ['reads-private'] }),
-      tool('post_outside', launch, { effects: ['sends'] }),
+      tool('post_outside', launch, { effects: ['sends'], repeatable: true }),
       tool('explode', () => { throw new Error('boom') }),
     ],
   }`

@@ -7,10 +7,11 @@ import { createLaunchPad, plugins, scriptCall, widenChat } from './launch-pad.ts
 /** Who is asked, where, and who may answer. */
 export const approvals = { channel: 'chat-native', to: 'boss', approvers: ['ann'] }
 
-export async function startApprovals(changes: Document = {}) {
+export async function startApprovals(changes: Document = {}, channel: Document = {}) {
   const [model, chat, dir] = [await startModel(), await startChat(), temporaryFolder()]
   const pad = createLaunchPad(dir)
-  const config = chat.config(dir, { 'chat-native': { allowFrom: ['bob'], groups: { '*': { requireMention: false } } } })
+  const settings = { allowFrom: ['bob'], groups: { '*': { requireMention: false } }, ...channel }
+  const config = chat.config(dir, { 'chat-native': settings })
   widenChat(dir)
   const document = { ...config, ...pad.document(), approvals, providers: model.providers, ...changes }
   const gateway = await startGateway({ ...document, plugins: [...config.plugins, plugins] }, dir)

@@ -1,7 +1,7 @@
 // The store contract: accepting work is atomic, and happens once per key.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './open-store.ts'
-import { newRequest, newEvent, newKey, newRun, start } from './store-samples.ts'
+import { claim, newRequest, newEvent, newKey, newRun, runEnd, start } from './store-samples.ts'
 
 const minute = 60_000
 
@@ -152,6 +152,21 @@ export function acceptContract(opened: OpenStore): void {
       expect(together.map(({ outcome }) => outcome)).toEqual(['accepted', 'replayed', 'accepted', 'replayed'])
       const fresh = await Promise.all(['a', 'a', 'b', 'a'].map((bodyHash) => accept(bodyHash, { key: 'another' })))
       expect(fresh.map(({ outcome }) => outcome)).toEqual(['accepted', 'replayed', 'accepted', 'accepted'])
+    })
+
+    it('is released by a failed run, unless its request has also stored an event', async () => {
+      const { store } = opened
+      const isKnownAfterFailure = async (key: string, eventIds?: string[]) => {
+        const run = newRun({ sessionKey: `agent:main:${key}` })
+        const reply = JSON.stringify({ ok: true, runIds: [run.id], ...(eventIds && { eventIds }) })
+        const idempotency = newKey({ key, reply })
+        await store.accept({ at: start, idempotency, runs: [run] })
+        const [claimed] = await claim(store)
+        await store.endRun(claimed!, runEnd({ status: 'failed', result: {}, eventsRendered: false }))
+        return await store.hasKey(idempotency, start)
+      }
+      expect(await isKnownAfterFailure('run')).toBe(false)
+      expect(await isKnownAfterFailure('both', ['event'])).toBe(true)
     })
 
     it('applies only to its scope', async () => {

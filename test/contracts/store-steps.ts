@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../core/loader/extension-log.ts'
 import { createRetention } from '../../core/store/retention.ts'
 import type { OpenStore } from './open-store.ts'
-import { claim, newStep, runEnd, start, startRun } from './store-samples.ts'
+import { claim, newAudit, newStep, runEnd, start, startRun } from './store-samples.ts'
 
 const running = { status: 'running', endedAt: null } as const
 
@@ -68,6 +68,20 @@ export function stepsContract(opened: OpenStore): void {
       await expect.poll(contents).toEqual([null])
       await retention.close()
       await store.endRun(run, runEnd())
+    })
+
+    it('keep their contents as long as the run if bodyHours is 0', async () => {
+      const { store } = opened
+      const run = await startRun(store)
+      await store.recordSteps(run, { steps: [newStep({ startedAt: 1 })], count: 1 })
+      await store.recordAudit({ ...newAudit(), at: 1, outcome: 'done' })
+      const limits = { days: 0, bodyHours: 0, usageDays: 0, maxMb: 0, auditDays: 1 }
+      const retention = createRetention({ store, limits: () => limits, log: silentLog })
+      retention.start()
+      // The audit log is purged after all contents.
+      await expect.poll(async () => (await store.listAudit({}, { limit: 1 })).items).toEqual([])
+      await retention.close()
+      expect((await store.readSteps(run.id)).map(({ content }) => content)).toEqual([newStep().content])
     })
 
     it('are purged with their run, and what was said in them before', async () => {

@@ -61,6 +61,17 @@ export function usageContract(opened: OpenStore): void {
       expect((await store.listUsage(all)).map(({ steps }) => steps)).toEqual([2])
     })
 
+    it('is counted once when another call of its commit fails, so that it is rolled back and repeated', async () => {
+      const { store } = opened
+      const run = await startRun(store)
+      const counts = store.endRun(run, runEnd({ steps: [newModelStep()] }))
+      const fails = store.accept({ at: start, runs: [newRun({ id: run.id })] })
+      await expect(fails).rejects.toMatchObject({ code: 'internal_error' })
+      expect(await counts).toBe(true)
+      await store.accept({ at: start, runs: [newRun()] })
+      expect((await store.listUsage(all)).map(({ steps }) => steps)).toEqual([1])
+    })
+
     it('is not counted with a stale fencing token, nor if the call has none', async () => {
       const { store } = opened
       const stale = await startRun(store)

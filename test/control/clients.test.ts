@@ -67,6 +67,13 @@ it('guessed tokens of clients lock their address out, also with the right token'
   expect([locked.status, locked.body.error.type]).toEqual([429, 'rate_limited'])
 })
 
+it('an expired token is a failed attempt', async () => {
+  const clients = [client('ann', { notAfter: '2020-01-01T00:00:00Z' })]
+  const { get } = await startGateway(auth(clients, { rateLimit: { maxAttempts: 2, exemptLoopback: false } }))
+  for (let attempt = 0; attempt < 2; attempt++) expect((await get('/api/runs', bearer('ann'))).status).toBe(401)
+  expect((await get('/api/runs')).status).toBe(429)
+})
+
 describe('a WebSocket', () => {
   it('closes when the token of its client expires', async () => {
     const notAfter = Date.now() + 3_600_000

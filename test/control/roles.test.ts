@@ -424,18 +424,20 @@ describe.each(Object.entries(engines))('with %s, a client', (_engine, prepare) =
       await rpc.call('subscribe', { topics: ['request', 'event', 'run', 'step', 'outbox'] })
       return rpc
     }
-    const [all, limited] = [await open('operator'), await open('viewer-ops')]
+    const [all, limited, viewer] = [await open('operator'), await open('viewer-ops'), await open('viewer')]
     const main = await addRecords(gateway, 'main')
     const ops = await addRecords(gateway, 'ops')
     const isEnd = ({ method, params }: { method: string; params: Record<string, unknown> }) =>
       method === 'outbox' && params['runId'] === ops.runId && params['status'] === 'sent'
-    await Promise.all([all.until(isEnd), limited.until(isEnd)])
+    await Promise.all([all, limited, viewer].map((rpc) => rpc.until(isEnd)))
     const texts = (rpc: RpcClient) => rpc.notifications.map((notification) => JSON.stringify(notification)).join('\n')
     expect(texts(all)).toContain(main.runId)
     expect(texts(all)).toContain('Secret of ops')
     expect(texts(limited)).toContain(ops.runId)
     expect(texts(limited)).not.toContain(main.runId)
     expect(texts(limited)).not.toContain('Secret')
+    expect(texts(viewer)).toContain(main.runId)
+    expect(texts(viewer)).not.toContain('Secret')
     expect(new Set(limited.notifications.map(({ method }) => method))).toEqual(
       new Set(['request', 'run', 'step', 'outbox', ...(texts(limited).includes('"method":"event"') ? ['event'] : [])]),
     )

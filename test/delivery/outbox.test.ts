@@ -1,5 +1,5 @@
 // The outbox: order for each recipient, retries without duplicates, and plugins that misbehave.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
@@ -227,6 +227,61 @@ describe('a delivery whose response was lost', () => {
     chat.scriptReconcile('fail', 'hang', 'fail')
     expect(await ended(await put({ channel: 'chat-reconcile', to: 'later' }))).toMatchObject({ status: 'sent' })
     expect(textsTo('later', chat.attempts)).toHaveLength(1)
+  })
+
+  it('is looked up after a pause of its account, too', async () => {
+    const [chat, limits] = [await startChat(), { firstBackoffMs: 10_000, longestBackoffMs: 60_000 }]
+    const { put, ended, deliveryOf } = await startOutbox(chat, { limits })
+    // Only the clock is set; timers run on. A new delivery makes the outbox look at the clock.
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    chat.script('lose')
+    chat.scriptReconcile('fail')
+    const lost = await put({ channel: 'chat-reconcile', to: 'lost' })
+    await expect.poll(async () => (await deliveryOf(lost)).uncertain).toBe(true)
+    for (const to of ['one', 'another']) {
+      chat.script({ answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } })
+      const limited = await put({ channel: 'chat-reconcile', to })
+      await expect.poll(async () => (await deliveryOf(limited)).reason).toBe('slow down')
+    }
+    const due = await deliveryOf(lost)
+    vi.setSystemTime(due.nextAt)
+    await put({})
+    await expect.poll(async () => (await deliveryOf(lost)).nextAt).toBeGreaterThan(due.nextAt)
+    vi.setSystemTime((await deliveryOf(lost)).nextAt)
+    await put({})
+    expect(await ended(lost)).toMatchObject({ status: 'sent' })
+    expect(textsTo('lost', chat.attempts)).toHaveLength(1)
+  })
+
+  it('is looked up after a stop that came between its claim and its attempt', async () => {
+    const [chat, dir] = [await startChat(), temporaryFolder()]
+    const [reached, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const holdClaims = ({ store, ...deps }: OutboxDeps): OutboxDeps => ({
+      ...deps,
+      store: {
+        ...store,
+        claimDeliveries: async (claim) => {
+          const claimed = await store.claimDeliveries(claim)
+          if (!claimed.some(({ uncertain }) => uncertain)) return claimed
+          reached.resolve()
+          await held.promise
+          return claimed
+        },
+      },
+    })
+    const before = await startOutbox(chat, { dir, breakDeps: holdClaims })
+    chat.script('lose')
+    chat.scriptReconcile('fail')
+    const id = await before.put({ channel: 'chat-reconcile', to: 'stopped' })
+    await reached.promise
+    const closed = before.close(0)
+    // The outbox stops when its time is over, which is a timer of 0 ms.
+    setTimeout(held.resolve, 20)
+    await closed
+    const { ended } = await startOutbox(chat, { dir })
+    expect(await ended(id)).toMatchObject({ status: 'sent' })
+    expect(textsTo('stopped', chat.attempts)).toHaveLength(1)
   })
 
   it('is looked up with its text, its route and the time of the first attempt that may have arrived', async () => {

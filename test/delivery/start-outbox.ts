@@ -30,7 +30,8 @@ export interface Rig {
   store: Store
   /** Simulates a crash: nothing more is recorded. */
   die(): Promise<void>
-  close(): Promise<void>
+  /** @param ms how long it sends what is due */
+  close(ms?: number): Promise<void>
 }
 
 interface OutboxOptions {
@@ -81,15 +82,15 @@ export async function startOutbox(
   await outbox.resume()
   let runs = 0
   let closed = false
-  const close = async (): Promise<void> => {
+  const close = async (ms = 1000): Promise<void> => {
     if (closed) return
     closed = true
-    await outbox.close(1000)
+    await outbox.close(ms)
     await connections.close()
     await store.close()
     extensions.close()
   }
-  closeAtEnd(close)
+  closeAtEnd(() => close())
 
   const deliveryOf = async (id: string) => (await store.getDelivery(id))!
   return {

@@ -63,8 +63,10 @@ export interface Chat {
   failTyping(): void
   /** Never answers the closing of a connection. */
   hangOnClose(): void
-  /** Sends an inbound message. Resolves with the result that the plugin received. */
+  /** Sends an inbound message, to any account. Resolves with the result that the plugin received. */
   say(message: SaidMessage, channel?: Name): Promise<string>
+  /** Does the same for one account of `chat-native`. */
+  sayTo(accountId: string, message: SaidMessage): Promise<string>
 }
 
 /** A message as the service sends it. A download with `times` repeats the text. */
@@ -111,8 +113,8 @@ function createService() {
   const [held, attempts, connected]: [Attempt[], Attempt[], Chat['connected']] = [[], [], []]
   const [sends, reconciles]: [SendScript[], string[]] = [[], []]
   const asked: UncertainMessage[] = []
-  const inboxes = new Map<Name, SaidMessage[]>()
-  const readers = new Map<Name, { accountId: string; answer: (message: unknown) => void }>()
+  const inboxes: Waiting<SaidMessage>[] = []
+  const readers: Waiting<(message: unknown) => void>[] = []
   /** The accounts that have connected and not closed. */
   const open = new Set<string>()
   const results = new Map<string, (result: string) => void>()
@@ -137,7 +139,7 @@ function createService() {
     else if (request.url === '/next') {
       next(call, answer)
       // A reader that has disconnected must not receive the next message.
-      response.once('close', () => readers.get(call.channel)?.answer === answer && readers.delete(call.channel))
+      response.once('close', () => void take(readers, ({ item }) => item === answer))
     } else if (request.url === '/received') received(call, answer)
     else if (request.url === '/close' && closes) close(call, answer)
   }
@@ -192,16 +194,16 @@ function createService() {
   /** From now on, the account receives nothing. */
   function close({ channel, accountId }: Call, answer: (value: unknown) => void): void {
     open.delete(`${channel} ${accountId}`)
-    if (readers.get(channel)?.accountId === accountId) readers.delete(channel)
+    take(readers, fitting({ channel, accountId }))
     answer({})
   }
 
   function next({ channel, accountId }: Call, answer: (value: unknown) => void): void {
     // An account may ask once more while it closes.
     if (!open.has(`${channel} ${accountId}`)) return
-    const message = inboxes.get(channel)?.shift()
+    const message = take(inboxes, fitting({ channel, accountId }))
     if (message) answer(message)
-    else readers.set(channel, { accountId, answer })
+    else readers.push({ channel, accountId, item: answer })
   }
 
   function received({ id, result }: Call, answer: (value: unknown) => void): void {
@@ -209,14 +211,13 @@ function createService() {
     answer({})
   }
 
-  function say(message: SaidMessage, channel: Name = 'chat-native'): Promise<string> {
+  function say(message: SaidMessage, channel: Name = 'chat-native', accountId?: string): Promise<string> {
     const whole = { id: `m${said++}`, from: { id: 'ann' }, to: 'ann', text: 'Hi.', ...message }
     return new Promise((resolve) => {
       results.set(whole.id, resolve)
-      const reader = readers.get(channel)
-      readers.delete(channel)
-      if (reader) reader.answer(whole)
-      else inboxes.set(channel, [...(inboxes.get(channel) ?? []), whole])
+      const answer = take(readers, fitting({ channel, accountId }))
+      if (answer) answer(whole)
+      else inboxes.push({ channel, accountId, item: whole })
     })
   }
 
@@ -252,8 +253,30 @@ function createService() {
       closes = false
     },
     say,
+    sayTo: (accountId, message) => say(message, 'chat-native', accountId),
   }
   return { chat, serve }
+}
+
+/** A message without an account is for any of them. */
+interface Waiting<Item> {
+  channel: Name
+  accountId?: string | undefined
+  item: Item
+}
+
+type Place = Pick<Waiting<unknown>, 'channel' | 'accountId'>
+
+const fitting =
+  (wanted: Place) =>
+  ({ channel, accountId }: Place): boolean =>
+    channel === wanted.channel &&
+    (wanted.accountId === undefined || accountId === undefined || accountId === wanted.accountId)
+
+/** Removes the first that fits. */
+function take<Item>(list: Waiting<Item>[], fits: (one: Waiting<Item>) => boolean): Item | undefined {
+  const index = list.findIndex(fits)
+  return index === -1 ? undefined : list.splice(index, 1)[0]?.item
 }
 
 interface Reply {

@@ -326,6 +326,27 @@ describe('tools that a person must approve', () => {
       rule: 'denied to the session that started the run',
     })
   })
+
+  it('keep what the agent that started the run denies to webhooks', async () => {
+    const agents = {
+      helper: { tools: { byOrigin: { hook: { allow: ['exec'], beyondRuleOfTwo: 'ask' } } } },
+      strict: { tools: { byOrigin: { hook: { deny: ['exec'] } } } },
+    }
+    const subject = (...initiators: string[]): Subject => ({
+      caller: 'agent',
+      agentId: 'helper',
+      sessionKey: 'agent:helper:subagent:1',
+      fromHook: true,
+      initiators: initiators.map((id) => ({ caller: 'agent', agentId: id, sessionKey: `agent:${id}:hook:1` })),
+    })
+    const { policy } = await openPolicy(toolsets, { agents })
+    expect(policy.judge(subject('helper'), 'exec').verdict).toBe('allow')
+    expect(policy.judge(subject('helper', 'strict'), 'exec').verdict).toBe('deny')
+    expect(policy.judge({ ...subject('helper', 'strict'), fromHook: false }, 'exec').verdict).toBe('allow')
+    expect(policy.beyondRuleOfTwo(subject('helper'))).toBe('ask')
+    expect(policy.beyondRuleOfTwo(subject('helper', 'strict'))).toBe('deny')
+    expect(policy.beyondRuleOfTwo(subject('strict', 'helper'))).toBe('deny')
+  })
 })
 
 describe('an explanation', () => {

@@ -1,7 +1,9 @@
 // The PostgreSQL store: the contract of all stores, and what is specific to PostgreSQL.
 import { randomBytes, randomUUID } from 'node:crypto'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { migrations } from '../../../core/store/migrations/migrations.ts'
+import { createTransaction, createTranslation } from '../../../core/store/postgres/transaction.ts'
 import type { Store, StoredRun } from '../../../core/store/store.ts'
 import { storeContract } from '../../contracts/store.ts'
 import { newDelivery, newEvent, newKey, newRequest, newRun, runEnd, start } from '../../contracts/store-samples.ts'
@@ -199,6 +201,71 @@ const deadlocksOf = async (url: string): Promise<number> => {
   const [row] = await query(url, 'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()')
   return Number(row?.['deadlocks'])
 }
+
+describe('a transaction', () => {
+  /** Fails once with this code when it is about to commit: a sequence does not go back with the transaction. */
+  const failingOnceSql = (code: string) => `
+    CREATE SEQUENCE failures;
+    CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF nextval('failures') = 1 THEN RAISE EXCEPTION 'once' USING ERRCODE = '${code}'; END IF;
+        RETURN NEW;
+      END $$;
+    CREATE CONSTRAINT TRIGGER fail_once AFTER INSERT ON run
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail_once()`
+
+  it.each(['40001', '40P01'])('that conflicts with another one (%s) is repeated', (code) =>
+    onNewDatabase(async (url) => {
+      const store = await open(url)
+      await query(url, failingOnceSql(code))
+      expect(await store.accept({ at: start, runs: [newRun({ id: 'one' })] })).toEqual({ outcome: 'accepted' })
+      expect(await store.getRun('one')).toMatchObject({ status: 'queued' })
+      expect(await query(url, 'SELECT last_value FROM failures')).toEqual([{ last_value: '2' }])
+      await store.close()
+    }),
+  )
+
+  it('fails if PostgreSQL answers its COMMIT with ROLLBACK', async () => {
+    const client = new Client({ connectionString: database.url })
+    await client.connect()
+    await client.query('BEGIN')
+    await client.query('SELECT 1 / 0').catch(() => undefined)
+    const { commit } = createTransaction(client, createTranslation())
+    await expect(commit()).rejects.toThrow('PostgreSQL rolled the transaction back.')
+    await client.end()
+  })
+
+  it('accepts the runs of a session in turn, so that none can be claimed before an earlier one is there', () =>
+    onNewDatabase(async (url) => {
+      const [one, other] = await Promise.all([open(url), open(url)])
+      const holder = new Client({ connectionString: url })
+      await holder.connect()
+      await query(url, blockingSql)
+      await holder.query('SELECT pg_advisory_lock(42)')
+      const accept = (store: Store, id: string, sessionKey = 'agent:main:one') =>
+        store.accept({ at: start, runs: [newRun({ id, sessionKey })] })
+      const first = accept(one, 'first')
+      const waiting = async () => Number((await query(url, waitingSql))[0]?.['n'])
+      await expect.poll(waiting).toBe(1)
+      const second = accept(other, 'second')
+      await expect.poll(waiting).toBe(2)
+      await holder.query('SELECT pg_advisory_unlock(42)')
+      await Promise.all([first, second])
+      const claimed = await other.claimRuns({ owner: 'me', max: 9, at: start, leaseMs: 1000 })
+      expect(claimed.map(({ id }) => id)).toEqual(['first'])
+      await Promise.all([holder.end(), one.close(), other.close()])
+    }))
+
+  /** The run `first` is inserted, and committed when the lock 42 is free. */
+  const blockingSql = `
+    CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NEW; END $$;
+    CREATE TRIGGER wait AFTER INSERT ON run FOR EACH ROW WHEN (NEW.id = 'first') EXECUTE FUNCTION wait()`
+  const waitingSql = `
+    SELECT count(*)::int AS n FROM pg_locks
+    WHERE locktype = 'advisory' AND NOT granted
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+})
 
 describe('a lease', () => {
   it('expires by the clock of the database, whatever the clock of a gateway says', async () => {

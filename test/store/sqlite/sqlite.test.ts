@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { connect } from '../../../core/store/sqlite/connection.ts'
 import { defaultLimits } from '../../../core/store/group-commit.ts'
 import { keepOpen, openStore } from '../open-store.ts'
 import type { PurgePositions, Store } from '../../../core/store/store.ts'
@@ -50,6 +51,14 @@ describe('the SQLite store', () => {
 
   const accept = (n: number) => store.accept({ at: start, runs: [newRun({ id: `run-${n}` })] })
   const acceptMany = (count: number) => Promise.allSettled(Array.from({ length: count }, (_, n) => accept(n)))
+
+  it('syncs each commit to the disk before it is acknowledged', async () => {
+    const { tx, close } = await connect(join(dir, 'own.db'))
+    const valueOf = async (pragma: string) => Object.values((await tx.all<object>(`PRAGMA ${pragma}`))[0] ?? {})[0]
+    const names = ['journal_mode', 'synchronous', 'fullfsync', 'checkpoint_fullfsync', 'wal_autocheckpoint']
+    expect(await Promise.all(names.map(valueOf))).toEqual(['wal', 2, 1, 1, 0])
+    await close()
+  })
 
   it('commits at least a group and at most 256 calls in one transaction', async () => {
     const before = await commitsIn(join(dir, 'state/gateway.db-wal'))
