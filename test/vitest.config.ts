@@ -1,9 +1,43 @@
 // The test configuration: tests run from source, without the long tests.
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const root = join(import.meta.dirname, '..')
 const cache = join(root, 'node_modules', '.cache')
+
+/** The slowest files. They start first, so that no worker is still busy with one when the others have nothing left. */
+const slow = [
+  'cli/watch',
+  'sandbox/reload',
+  'cli/restore-hostile',
+  'reliability/overload',
+  'presets/gmail/exactly-once',
+  'cli/plugin-new',
+  'cli/transform',
+  'store/sqlite/sqlite',
+  'docs-start',
+  'reliability/replicas',
+  'reliability/steps',
+  'reliability/approvals',
+  'page/hostile',
+  'page/home',
+  'cli/store-migrate-crash',
+  'budgets/storm',
+  'presets/fields',
+  'presets/presets',
+  'reliability/retry',
+].map((name) => join(root, 'test', `${name}.test.ts`))
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const index = slow.indexOf(moduleId)
+      return index === -1 ? slow.length : index
+    }
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other))
+  }
+}
 
 export default defineConfig({
   root,
@@ -17,7 +51,8 @@ export default defineConfig({
     // A process runs many files, so that it loads the gateway once. Tests restore what they change in their process.
     isolate: false,
     // Most tests wait, so more files run at once than the machine has cores.
-    maxWorkers: 4,
+    maxWorkers: 7,
+    sequence: { sequencer: SlowFirst },
     execArgv: ['--conditions=svc-gateway-source'],
     // Lets the processes and threads that tests start share compiled code.
     env: { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: join(cache, 'tests') },

@@ -1,8 +1,7 @@
 // Tests every route, WebSocket method, topic and MCP call with every role, for own and for foreign agents.
-import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createMethods } from '../../core/control/ws/methods.ts'
-import { type Document, gatewayToken, hookToken, type RunningGateway, startGateway } from '../helpers.ts'
-import { createDatabase } from '../postgres.ts'
+import { gatewayToken, hookToken, type RunningGateway, startGateway } from '../helpers.ts'
 import { connectRpc, type RpcClient } from './rpc-client.ts'
 
 type Role = 'viewer' | 'operator' | 'admin'
@@ -249,9 +248,8 @@ function expected(client: Client, { needs, scope, foreign }: Row, of: Records): 
 
 const bearer = ({ token }: Pick<Client, 'token'>) => ({ authorization: `Bearer ${token}` })
 
-async function startHouse(storage: Document) {
+async function startHouse() {
   const gateway = await startGateway({
-    ...storage,
     gateway: { auth: { token: gatewayToken, clients } },
     budget: [{ per: '1d', runs: 1000 }],
     agents: { main: {}, ops: {}, defaults: { heartbeat: { every: 0 }, budget: [{ per: '1d', runs: 100 }] } },
@@ -270,18 +268,9 @@ async function addRecords({ post, get }: RunningGateway, agentId: string): Promi
   return { agentId, runId, requestId, sessionKey: key }
 }
 
-const engines: Record<string, () => Promise<Document>> = {
-  SQLite: async () => ({}),
-  PostgreSQL: async () => {
-    const { url, remove } = await createDatabase(inject('postgresUrl'))
-    onTestFinished(remove)
-    return { storage: { url } }
-  },
-}
-
-describe.each(Object.entries(engines))('with %s, a client', (_engine, prepare) => {
+describe('a client', () => {
   it('gets from each route what its role and its agents allow', async () => {
-    const gateway = await startHouse(await prepare())
+    const gateway = await startHouse()
     const { paths } = (await gateway.get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
     const guarded = Object.entries(paths).flatMap(([path, item]) =>
       Object.entries(item).flatMap(([method, operation]) =>
@@ -303,7 +292,7 @@ describe.each(Object.entries(engines))('with %s, a client', (_engine, prepare) =
   }, 120_000)
 
   it('gets in lists only what belongs to its agents', async () => {
-    const gateway = await startHouse(await prepare())
+    const gateway = await startHouse()
     const { main, ops } = gateway
     const list = async (path: string, name: string) => {
       const client = clients.find((one) => one.name === name) as Client
@@ -344,7 +333,7 @@ describe.each(Object.entries(engines))('with %s, a client', (_engine, prepare) =
   })
 
   it('sees the usage and the budgets of its agents', async () => {
-    const gateway = await startHouse(await prepare())
+    const gateway = await startHouse()
     const read = async (path: string, name: string) =>
       (await gateway.get(path, bearer(clients.find((one) => one.name === name) as Client))).body
     for (const [by, main, ops] of [
@@ -366,7 +355,7 @@ describe.each(Object.entries(engines))('with %s, a client', (_engine, prepare) =
   })
 
   it('reads what was said only with content: true', async () => {
-    const gateway = await startHouse(await prepare())
+    const gateway = await startHouse()
     const { main } = gateway
     const read = async (path: string, name: string) => {
       const client = clients.find((one) => one.name === name) as Client
@@ -390,7 +379,7 @@ describe.each(Object.entries(engines))('with %s, a client', (_engine, prepare) =
   })
 
   it('gets from each method and topic of the WebSocket what its role and its agents allow', async () => {
-    const gateway = await startHouse(await prepare())
+    const gateway = await startHouse()
     expect([...listMethods()].toSorted()).toEqual(Object.keys(methods).toSorted())
     for (const client of clients) {
       const rpc = await connectRpc(gateway.url)
@@ -417,7 +406,7 @@ describe.each(Object.entries(engines))('with %s, a client', (_engine, prepare) =
   })
 
   it('receives from topics what belongs to its agents, without contents unless it may read them', async () => {
-    const gateway = await startHouse(await prepare())
+    const gateway = await startHouse()
     const open = async (name: string): Promise<RpcClient> => {
       const rpc = await connectRpc(gateway.url)
       await rpc.call('auth', { token: clients.find((one) => one.name === name)?.token })
@@ -444,7 +433,7 @@ describe.each(Object.entries(engines))('with %s, a client', (_engine, prepare) =
   })
 
   it('calls tools over MCP as its role and its agents allow', async () => {
-    const gateway = await startHouse(await prepare())
+    const gateway = await startHouse()
     for (const client of clients)
       for (const of of [gateway.ops, gateway.main]) {
         const { headers, ...message } = call('agents_list', of) as { headers: Record<string, string> }
