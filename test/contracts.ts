@@ -1,5 +1,12 @@
 // What every extension must do, as vitest suites for your own extensions: `svc-gateway/testing`.
-export { type AcceptedMessage, channelContract, type Platform, type SaidFile } from './contracts/channel.ts'
+export {
+  type AcceptedMessage,
+  channelContract,
+  type Platform,
+  type PlatformAbility,
+  type PlatformSignature,
+  type SaidFile,
+} from './contracts/channel.ts'
 export {
   type CommandCase,
   commandContract,

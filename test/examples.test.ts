@@ -101,11 +101,21 @@ toolsetContract(extensions.toolsets.get('notes')!, {
 })
 
 channelContract(extensions.channels.get('pager')!, () => openPagerService({ token: 'secret' }), {
-  without: ['badConfig', 'disconnect', 'edit', 'say', 'sayInGroup', 'sayInThread', 'sayWithFile'],
+  without: [
+    'badConfig',
+    'disconnect',
+    'edit',
+    'rename',
+    'say',
+    'sayInGroup',
+    'sayInThread',
+    'sayWithFile',
+    'sayWithFiles',
+  ],
 })
 
 channelContract(extensions.channels.get('feed')!, openMailbox, {
-  without: ['edit', 'sayInGroup', 'sayInThread', 'sayWithFile'],
+  without: ['edit', 'rename', 'sayInGroup', 'sayInThread', 'sayWithFile', 'sayWithFiles'],
 })
 
 providerContract(extensions.providers.get('house-models')!, async (answer) => {

@@ -38,7 +38,8 @@ export function createConversations(tokens: Tokens, signal: AbortSignal): Conver
         redirect: 'error',
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       })
-      if (!response.ok) return await readRefusal(response, tokens)
+      if (response.status !== 401) tokens.confirm()
+      if (!response.ok) return await readRefusal(response, () => tokens.discard(token))
       const { id } = (await response.json().catch(() => ({}))) as { id?: unknown }
       return { outcome: 'sent', ...(typeof id === 'string' && { id }) }
     } catch (error) {
@@ -62,14 +63,12 @@ async function readToken(tokens: Tokens): Promise<string | SendResult> {
   }
 }
 
-async function readRefusal(response: Response, tokens: Tokens): Promise<SendResult> {
+async function readRefusal(response: Response, discard: () => boolean): Promise<SendResult> {
   await response.body?.cancel()
   const result = resultOfResponse(response)
   // A token can be revoked before it expires, so the message is tried again with a new one.
-  if (response.status === 401) {
-    tokens.discard()
-    return { outcome: 'failed', reason: 'transient', detail: result.detail }
-  }
+  if (response.status === 401)
+    return { outcome: 'failed', reason: discard() ? 'auth' : 'transient', detail: result.detail }
   // Teams answers so when two changes of a conversation meet, and then does not accept the message.
   if (response.status === 412) return { outcome: 'failed', reason: 'transient', detail: result.detail }
   return response.status === 403

@@ -5,8 +5,13 @@ import type { TeamsConfig } from './config.ts'
 export interface Tokens {
   /** Rejects with an `AuthError` when the credentials are refused. */
   get(): Promise<string>
-  /** The token was refused: the next `get` fetches another one. */
-  discard(): void
+  /** A token has worked. */
+  confirm(): void
+  /**
+   * The token was refused: the next `get` fetches another one.
+   * @returns whether the one before was refused, too: then another one does not help
+   */
+  discard(token: string): boolean
 }
 
 /** A new token is fetched this long before the old one expires. */
@@ -21,6 +26,7 @@ export function createTokens(config: TeamsConfig, signal: AbortSignal): Tokens {
   const url = tokenUrlOf(config)
   let current: { token: string; until: number } | undefined
   let fetching: Promise<string> | undefined
+  let refused: string | undefined
 
   // Microsoft's own library (MSAL) cannot be used over plain HTTP, so a test could not prove this step with it.
   async function fetchToken(): Promise<string> {
@@ -51,6 +57,13 @@ export function createTokens(config: TeamsConfig, signal: AbortSignal): Tokens {
       fetching ??= fetchToken().finally(() => (fetching = undefined))
       return await fetching
     },
-    discard: () => (current = undefined),
+    confirm: () => void (refused = undefined),
+    discard(token) {
+      // Messages that were sent at once have the same token.
+      const isSecond = refused !== undefined && refused !== token
+      refused = token
+      if (current?.token === token) current = undefined
+      return isSecond
+    },
   }
 }

@@ -43,10 +43,13 @@ const connect = (config: { file?: string; input?: boolean }) =>
     lost: () => undefined,
   })
 
+/** Each double has a file of its own. */
+let opened = 0
+
 channelContract(
   consoleChannel,
   async () => {
-    const file = join(dir, 'messages.jsonl')
+    const file = join(dir, `messages-${++opened}.jsonl`)
     return { config: { file }, to: 'someone', messages: () => journal(file), close: async () => undefined }
   },
   {
@@ -57,10 +60,12 @@ channelContract(
       'edit',
       'limitNext',
       'loseNextAnswer',
+      'rename',
       'say',
       'sayInGroup',
       'sayInThread',
       'sayWithFile',
+      'sayWithFiles',
     ],
   },
 )

@@ -36,40 +36,56 @@ channelContract(
   async () => {
     const double = await openTeams()
     let post: Post | undefined
-    let last: unknown
-    const say = (text: string, changes: object = {}) => sendActivity(double.activity({ text, ...changes }))
+    let last: Record<string, unknown> = {}
+    let name = 'Alice'
+    const say = (text: string, changes: object = {}) => {
+      const activity = double.activity({ text, ...changes })
+      return sendActivity({ ...activity, from: { ...(activity['from'] as object), name } })
+    }
     const sendActivity = async (activity: Record<string, unknown>) => {
-      last = activity['id']
+      last = activity
       let status = 503
       while (status === 503) status = (await deliver(post, activity, double.token())).status
       if (status !== 200) throw new Error(`the bot answered ${status}`)
+    }
+    const place = { conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId } }
+    const describeFile = ({ name, content }: SaidFile) => {
+      double.files.set(name, content)
+      const file = { downloadUrl: `${double.url}/files/${name}`, fileType: 'txt' }
+      return { contentType: 'application/vnd.microsoft.teams.file.download.info', content: file, name }
     }
     return {
       config: double.config,
       badConfig: { ...double.config, appPassword: 'wrong' },
       to,
       webhook: (way) => void (post = way),
+      signature: {
+        coversBody: false,
+        // The token, and how far clocks may differ.
+        maxAgeMs: 3_900_000,
+        sign: (_body, { at, forged }) => {
+          const seconds = Math.floor(at / 1000)
+          const key = forged ? { key: strangeKey() } : {}
+          return { authorization: `Bearer ${double.token({ iat: seconds, exp: seconds + 3600 }, key)}` }
+        },
+      },
       messages: async () => readMessages(double),
       say,
       press: (label: string) => sendActivity(double.press(label)),
-      edit: (text: string) => say(text, { type: 'messageUpdate', id: last }),
-      sayInThread: (text: string) =>
-        say(text, { conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId } }),
+      rename: async (other) => void (name = other),
+      edit: (text: string) => sendActivity({ ...last, text, type: 'messageUpdate' }),
+      sayInThread: (text: string) => say(text, place),
       sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
         say(mentioned ? `<at>Bot</at> ${text}` : text, {
-          conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId },
+          ...place,
           entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
         }),
-      sayWithFile: (text: string, { name, content }: SaidFile) => {
-        double.files.set(name, content)
-        const file = { downloadUrl: `${double.url}/files/${name}`, fileType: 'txt' }
-        return say(text, {
-          attachments: [{ contentType: 'application/vnd.microsoft.teams.file.download.info', content: file, name }],
-        })
-      },
+      sayWithFile: (text: string, file: SaidFile, where) =>
+        say(text, { attachments: [describeFile(file)], ...(where && place) }),
+      sayWithFiles: (text: string, files) => say(text, { attachments: files.map(describeFile) }),
       echo: (text: string) => say(text, { from: { id: botOf(double) } }),
       loseNextAnswer: () => double.fail('drop-after'),
-      answerNext: (status: number) => double.fail(status < 500 ? { status } : { statusAfter: status }),
+      answerNext: (status: number) => double.fail(status === 500 ? { statusAfter: status } : { status }),
       limitNext: (ms: number) => double.fail({ status: 429, headers: { 'retry-after': String(ms / 1000) } }),
       close: double.close,
     }
@@ -311,7 +327,8 @@ describe('sending', () => {
     expect(await send('two')).toEqual({ outcome: 'sent', id: 'activity-2' })
     expect(double.tokens).toHaveLength(1)
     double.tokens.length = 0
-    expect(await send('three')).toMatchObject({ outcome: 'failed', reason: 'transient' })
+    const together = await Promise.all([send('three'), send('four')])
+    for (const result of together) expect(result).toMatchObject({ outcome: 'failed', reason: 'transient' })
     expect(await send('three')).toMatchObject({ outcome: 'sent' })
   })
 

@@ -9,7 +9,8 @@ import { bot, openTelegram, type TelegramDouble, type TelegramFault, tooManyRequ
 import { type Document, startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 
-channelContract(telegram, openTelegram)
+// Files that are sent together are several messages.
+channelContract(telegram, openTelegram, { without: ['sayWithFiles'] })
 
 const open = () => openDouble(openTelegram())
 

@@ -21,18 +21,28 @@ channelContract(
       to,
       messages: async () => cloud.messages,
       say: (text: string) => cloud.say(text),
+      rename: async (name) => cloud.rename(name),
       sayWithFile: (text: string, { name, type, content }: SaidFile) => {
         const id = cloud.putFile({ name, type, data: content })
-        return cloud.say({ type: 'document', document: { id, mime_type: type, filename: name, caption: text } })
+        return cloud.say({
+          type: 'document',
+          document: { id, mime_type: type, filename: name, ...(text && { caption: text }) },
+        })
       },
       loseNextAnswer: () => cloud.fail('lose-answer'),
-      answerNext: (status: number) => cloud.fail(status < 500 ? { status } : { statusAfter: status }),
+      answerNext: (status: number) => cloud.fail(status === 500 ? { statusAfter: status } : { status }),
       limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
       webhook: cloud.connect,
+      signature: {
+        coversBody: true,
+        sign: (body, { forged }) => ({
+          'x-hub-signature-256': cloud.sign(body, forged ? 'another secret' : undefined),
+        }),
+      },
       close: cloud.close,
     }
   },
-  { without: ['disconnect', 'edit', 'sayInGroup', 'sayInThread'] },
+  { without: ['disconnect', 'edit', 'sayInGroup', 'sayInThread', 'sayWithFiles'] },
 )
 
 const { signal } = new AbortController()

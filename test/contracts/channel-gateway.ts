@@ -35,17 +35,23 @@ export interface PlayedGateway {
   next(): Promise<InboundMessage>
   /** The next attempt to store a message waits until the caller decides. */
   holdNext(): HeldMessage
+  /** The gateway does not want the next message. */
+  ignoreNext(): void
   /** Closes the connection while `held` waits, lets that fail, and connects again with the same state. */
   crash(held: HeldMessage): Promise<void>
+  /** Closes the connection, waits for `meanwhile`, and connects again with the same state. */
+  restart(meanwhile: () => Promise<void>): Promise<void>
   /** Answers a request of the platform as the connection's `handle` does. */
   handle(request: PlatformRequest): Promise<PlatformResponse>
   /** Closes the connection for good, as when the gateway stops. */
   close(): Promise<void>
   /** The contents of the files that were stored. */
   files: readonly Uint8Array[]
-  /** The messages for which `receive` was called after that. */
+  /** The messages for which `receive` was called, stored or not. */
+  offered: readonly InboundMessage[]
+  /** Those of them for which it was called after `close`. */
   late: readonly InboundMessage[]
-  /** The log as text, objects included. */
+  /** The log as text, objects included, and the reasons of lost connections. */
   log(): string
   /** The values of the settings that the schema marks as secret. */
   secrets: readonly string[]
@@ -57,9 +63,11 @@ interface Settings<Config> {
   to: string
   /** How long to wait for what must happen. */
   waitMs: number
+  accountId?: string
 }
 
-export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Config>): PlayedGateway {
+export function playGateway<Config>(settings: Settings<Config>): PlayedGateway {
+  const { channel, config, to, waitMs, accountId = 'default' } = settings
   const base = createTestContext()
   const inbox = createInbox()
   const files: Uint8Array[] = []
@@ -70,7 +78,9 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
   })
   let current: Promise<Connection> | undefined
   const ends = new WeakMap<Connection, AbortController>()
+  const offered: InboundMessage[] = []
   const late: InboundMessage[] = []
+  const reasons: unknown[] = []
   let closed = false
   let ended = false
   let keys = 0
@@ -85,13 +95,14 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
     const accept = (message: InboundMessage) => inbox.accept(message, () => describe(message))
     const store = createReceive({ accept, signal, fields: {}, log: base.log })
     const receive: ChannelContext['receive'] = (message, options) => {
+      offered.push(message)
       if (ended) late.push(message)
       return store(message, options)
     }
     const connection = await channel.connect(config, {
       ...base,
       signal,
-      accountId: 'default',
+      accountId,
       receive,
       lost: loss.resolve,
     })
@@ -108,6 +119,7 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
 
   /** What the gateway does after a loss, without its pause. */
   function reconnect(lost: Connection, reason: unknown): void {
+    reasons.push(reason)
     if (closed) return
     current = isAuthError(reason) ? Promise.reject(reason) : close(lost).then(openSoon)
     current.catch(() => undefined)
@@ -133,7 +145,19 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
     next: () => soon(inbox.next(), 'the next message'),
     holdNext() {
       const { message, fail } = inbox.holdNext()
-      return { message: soon(message, 'a call of receive'), fail }
+      const called = soon(message, 'a call of receive')
+      // A check that fails before it waits for this reports its own error.
+      called.catch(() => undefined)
+      return { message: called, fail }
+    },
+    ignoreNext: inbox.ignoreNext,
+    async restart(meanwhile) {
+      await soon(close(await connection()), 'the end of close')
+      const { promise, resolve } = Promise.withResolvers<Connection>()
+      current = promise
+      await meanwhile()
+      resolve(open())
+      await connection()
     },
     async crash(held) {
       const closing = close(await connection())
@@ -155,8 +179,9 @@ export function playGateway<Config>({ channel, config, to, waitMs }: Settings<Co
       ended = true
     },
     files,
+    offered,
     late,
-    log: () => inspect(base.logged, { depth: 10, maxStringLength: null, maxArrayLength: null }),
+    log: () => inspect([base.logged, reasons], { depth: 10, maxStringLength: null, maxArrayLength: null }),
     secrets: secretsOf(channel.config, config),
   }
 }
@@ -176,7 +201,7 @@ function createInbox() {
   const stored = new Set<string>()
   const messages: InboundMessage[] = []
   const readers: ((message: InboundMessage) => void)[] = []
-  const holds: ((message: InboundMessage) => Promise<never>)[] = []
+  const holds: ((message: InboundMessage) => Promise<never> | 'ignored')[] = []
 
   async function accept(
     message: InboundMessage,
@@ -203,6 +228,7 @@ function createInbox() {
         if (message) resolve(message)
         else readers.push(resolve)
       }),
+    ignoreNext: () => void holds.push(() => 'ignored'),
     holdNext() {
       const [called, end] = [Promise.withResolvers<InboundMessage>(), Promise.withResolvers<never>()]
       holds.push((message) => {

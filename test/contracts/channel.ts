@@ -3,13 +3,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Channel } from '../../core/plugin/plugin.ts'
 import { advise } from './advise.ts'
 import { checkMs } from './check.ts'
-import { channelChecks, runCheck } from './channel-checks.ts'
+import { channelChecks } from './channel-checks.ts'
+import { runCheck } from './channel-scene.ts'
 import { trapOutsideConnections } from './loopback.ts'
 import { panelChecks } from './panel-checks.ts'
 import type { Platform, PlatformAbility } from './platform.ts'
 import { reportSuite } from './report.ts'
 
-export type { AcceptedMessage, Platform, PlatformAbility } from './platform.ts'
+export type { AcceptedMessage, Platform, PlatformAbility, PlatformSignature } from './platform.ts'
 export type { SaidFile } from './said-file.ts'
 
 /**
@@ -32,8 +33,10 @@ export function channelContract<Config>(
 
   describe(`channel ${channel.name}`, () => {
     reportSuite([channel], without)
-    const checks = channelChecks(channel).filter(({ needs = [] }) => !needs.some((need) => without.includes(need)))
-    it.each(checks)('$name', { timeout: checkMs }, (check) => runCheck(check, { channel, openPlatform }))
+    const checks = channelChecks(channel).filter(
+      ({ needs = [], concerns = [] }) => ![...needs, ...concerns].some((ability) => without.includes(ability)),
+    )
+    it.each(checks)('$name', { timeout: checkMs }, (check) => runCheck(check, { channel, openPlatform, without }))
     for (const { name, advice, run } of panelChecks(channel)) it(name, () => advise(advice, run))
   })
 }

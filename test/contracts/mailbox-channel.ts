@@ -9,11 +9,47 @@ import {
   type OutboundMessage,
   type SendResult,
   Type,
+  type UncertainMessage,
 } from '../../core/plugin/plugin.ts'
 import { resultOfError, resultOfResponse } from '../../core/kit/kit.ts'
 import type { Entry, MailboxConfig, Posted } from '../doubles/mailbox.ts'
 
 export type Fault =
+  | 'adds the display name to the ids of a person'
+  | 'cuts received texts'
+  | 'does not look for files when it reconciles'
+  | 'does not look into threads when it reconciles'
+  | 'drops all but the first line of a received text'
+  | 'drops files in groups'
+  | 'drops files in threads'
+  | 'drops files without a text'
+  | 'drops the thread of files that it sends'
+  | 'drops the thread of messages in groups'
+  | 'gives the sender as the recipient of a group'
+  | 'hands over only the first file'
+  | 'has a failed request in the log'
+  | 'has received texts in the log'
+  | 'has the token in the reason of a loss'
+  | 'keeps its position in the module'
+  | 'keeps its settings in the module'
+  | 'loses messages of a burst'
+  | 'makes ids of texts'
+  | 'mixes up messages that are sent at once'
+  | 'names people by a number of the connection'
+  | 'names people by their display name'
+  | 'receives a page of messages at once'
+  | 'receives edits in groups as new messages'
+  | 'receives edits in threads as new messages'
+  | 'replies to the newest conversation'
+  | 'reverses what it has missed'
+  | 'says absent while the platform is away'
+  | 'says absent after an error of the platform'
+  | 'stops at a message that the gateway ignores'
+  | 'takes 401 for an outage'
+  | 'takes 404 for an outage'
+  | 'takes 503 for a refusal'
+  | 'takes an outage for refused credentials'
+  | 'takes presses in groups for direct messages'
   | 'accepts any credentials'
   | 'changes the name of a file'
   | 'counts 5xx as certain failure'
@@ -67,19 +103,31 @@ export const mailboxChannel = (fault?: Fault) =>
       token: Type.String({ secret: true, description: 'The credential.' }),
     }),
     target: Type.String({ pattern: String.raw`^\w+$`, description: 'A name.' }),
-    limits: { maxText: 500, idempotency: 'none', maxFileBytes: 1_000_000, maxChoices: 3 },
+    limits: { maxText: 500, idempotency: 'reconcile', maxFileBytes: 1_000_000, maxChoices: 3 },
     async connect(config, context) {
-      const call = createCall(config)
+      const call = createCall(fault === 'keeps its settings in the module' ? (shared.config ??= config) : config)
       if (fault === 'has the token in the log') context.log.debug({ config }, 'connecting')
       if (fault === 'leaves a timer after close') setTimeout(() => undefined, 2000)
-      const { status } = await call('/account')
+      const { status } = await call('/account').catch((error: unknown) => {
+        if (fault === 'takes an outage for refused credentials') throw new AuthError('The mailbox does not answer.')
+        throw error
+      })
       if (status === 401 && fault !== 'accepts any credentials') throw new AuthError('The token is refused.')
       const stop = new AbortController()
-      const feed = createFeed(call, context, { fault, signal: stop.signal })
+      const options = { fault, token: config.token, log: context.log }
+      const feed = createFeed(call, context, { ...options, signal: stop.signal })
       if (fault === 'receives inside connect') await feed.catchUp()
       const polling = feed.poll()
+      let current: OutboundMessage | undefined
       return {
-        send: (message) => send(call, message, { fault, token: config.token }),
+        async send(message) {
+          current = message
+          if (fault === 'mixes up messages that are sent at once') await delay(1)
+          const to = fault === 'replies to the newest conversation' ? (feed.newest() ?? message.to) : message.to
+          const mixed = fault === 'mixes up messages that are sent at once' ? current : message
+          return await send(call, { ...mixed, to }, options)
+        },
+        reconcile: (message) => reconcile(call, message, fault),
         async removeChoices({ id }) {
           if (fault !== 'keeps choices') await call(`/messages/${id}/choices`, { method: 'DELETE' })
         },
@@ -91,6 +139,15 @@ export const mailboxChannel = (fault?: Fault) =>
       }
     },
   })
+
+/** What a module should not keep. Cleared with `forgetShared`. */
+const shared: { config?: MailboxConfig; cursor?: number } = {}
+
+/** Forgets what the faulty channels keep in the module. */
+export function forgetShared(): void {
+  delete shared.config
+  delete shared.cursor
+}
 
 type Call = (path: string, options?: { body?: object; method?: 'DELETE'; signal?: AbortSignal }) => Promise<Response>
 
@@ -104,11 +161,20 @@ const createCall =
       ...(signal && { signal }),
     })
 
-async function send(
-  call: Call,
-  message: OutboundMessage,
-  { fault, token }: { fault: Fault | undefined; token: string },
-): Promise<SendResult> {
+interface SendOptions extends Pick<ChannelContext, 'log'> {
+  fault: Fault | undefined
+  token: string
+}
+
+/** After which status a faulty channel returns which reason. */
+const wrongReasons: Partial<Record<Fault, readonly [status: number, reason: 'permanent' | 'transient']>> = {
+  'retries 400': [400, 'transient'],
+  'takes 401 for an outage': [401, 'transient'],
+  'takes 404 for an outage': [404, 'transient'],
+  'takes 503 for a refusal': [503, 'permanent'],
+}
+
+async function send(call: Call, message: OutboundMessage, { fault, token, log }: SendOptions): Promise<SendResult> {
   const { text } = message
   const body = bodyOf(message, fault)
   const extra = { 'has the token in the detail': ` (${token})`, 'has the text in the detail': ` (${text})` }
@@ -120,8 +186,9 @@ async function send(
     const result = resultOfResponse(response)
     if (fault === 'counts 5xx as certain failure' && response.status >= 500)
       return { outcome: 'failed', reason: 'transient', detail: result.detail }
-    if (fault === 'retries 400' && response.status === 400)
-      return { outcome: 'failed', reason: 'transient', detail: result.detail }
+    if (fault === 'has a failed request in the log') log.warn({ status: response.status, body }, 'a request failed')
+    const [status, reason] = (fault && wrongReasons[fault]) ?? []
+    if (reason && response.status === status) return { outcome: 'failed', reason, detail: result.detail }
     if (fault === 'sends again after 400' && response.status === 400) await call('/messages', { body })
     if (fault === 'gives the wait time of a rate limit in seconds')
       return { ...result, retryAfterMs: Number(response.headers.get('retry-after')) } as SendResult
@@ -134,17 +201,36 @@ async function send(
   }
 }
 
-function bodyOf({ to, text, threadId, file, choices }: OutboundMessage, fault: Fault | undefined): Posted {
+async function reconcile(
+  call: Call,
+  { key, threadId, file }: UncertainMessage,
+  fault: Fault | undefined,
+): Promise<'sent' | 'absent'> {
+  if (fault === 'does not look for files when it reconciles' && file) return 'absent'
+  if (fault === 'does not look into threads when it reconciles' && threadId !== undefined) return 'absent'
+  const response = await call(`/sent/${key}`).catch((error: unknown) => {
+    if (fault !== 'says absent while the platform is away') throw error
+  })
+  if (response?.ok) return 'sent'
+  const isAnswer = !response || response.status === 404 || fault === 'says absent after an error of the platform'
+  if (!isAnswer) throw new Error(`The mailbox answered ${response.status}.`)
+  return 'absent'
+}
+
+function bodyOf({ key, to, text, threadId, file, choices }: OutboundMessage, fault: Fault | undefined): Posted {
   const data = {
     'sends files as text': Buffer.from(Buffer.from(file?.data ?? []).toString()),
     'sends files without bytes': Buffer.alloc(0),
   }
   const bytes = (fault && (data as Record<string, Buffer>)[fault]) ?? Buffer.from(file?.data ?? [])
   const caption = fault === 'drops the caption of a file' && file ? '' : text
+  const hasThread =
+    fault !== 'drops the thread when it sends' && !(file && fault === 'drops the thread of files that it sends')
   return {
+    key,
     to: fault === 'sends to everybody' ? 'all' : to,
     text: fault === 'cuts long texts' ? caption.slice(0, 300) : caption,
-    ...(threadId !== undefined && fault !== 'drops the thread when it sends' && { thread: threadId }),
+    ...(threadId !== undefined && hasThread && { thread: threadId }),
     ...(choices && fault !== 'drops choices' && { choices: choices.map((choice) => cutChoice(choice, fault)) }),
     ...(file &&
       fault !== 'drops the file when it sends' && {
@@ -158,34 +244,50 @@ const cutChoice = ({ label, text }: MessageChoice, fault: Fault | undefined): Me
   text: fault === 'cuts the text of choices' ? text.slice(0, 20) : text,
 })
 
-interface FeedOptions {
-  fault: Fault | undefined
+interface FeedOptions extends SendOptions {
   /** Ends the reading. */
   signal: AbortSignal
 }
 
-function createFeed(call: Call, { receive, state, lost }: ChannelContext, { fault, signal }: FeedOptions) {
+function createFeed(call: Call, { receive, state, lost }: ChannelContext, options: FeedOptions) {
+  const { fault, signal, token, log } = options
+  const connection = Math.random()
   let cursor = 0
-  const store = (number: number) => state.set('cursor', (cursor = number))
-  const take = async (entry: Entry): Promise<void> => {
-    if (entry.edits !== undefined && fault !== 'receives edits as new messages') return store(entry.number)
+  let newest: string | undefined
+  const store = (number: number) => state.set('cursor', (shared.cursor = cursor = number))
+  const readCursor = async () =>
+    Number((fault === 'keeps its position in the module' ? shared.cursor : await state.get('cursor')) ?? 0)
+
+  async function take(entry: Entry): Promise<void> {
+    if (isEdit(entry, fault)) return store(entry.number)
     if (entry.picked && fault === 'ignores presses') return store(entry.number)
     if (entry.from === 'me' && fault !== 'receives its own messages') return store(entry.number)
+    if (entry.text === '' && entry.files && fault === 'drops files without a text') return store(entry.number)
     if (fault === 'stores the cursor before receive') await store(entry.number)
-    const stored = receive({ ...messageOf(entry, fault), ...(await attachmentsOf(call, entry, fault)) })
+    if (fault === 'has received texts in the log') log.debug({ entry }, 'received')
+    const message = messageOf(entry, { fault, connection })
+    newest = message.to
+    const stored = receive({ ...message, ...(await attachmentsOf(call, entry, fault)) })
     if (fault === 'does not wait for receive') stored.catch(() => undefined)
     else if (fault === 'swallows the error of receive') await stored.catch(() => undefined)
     else if (fault === 'stops if receive takes long') await Promise.race([stored, delay(20).then(fail)])
+    else if (fault === 'stops at a message that the gateway ignores' && (await stored) === 'ignored') fail()
     else await stored
     await store(entry.number)
   }
 
   async function read(): Promise<void> {
     const response = await call(`/feed?after=${cursor}`, { signal })
-    for (const entry of (await response.json()) as Entry[]) await take(entry)
+    const entries = (await response.json()) as Entry[]
+    if (fault === 'reverses what it has missed') entries.reverse()
+    if (fault === 'loses messages of a burst') entries.splice(0, entries.length - 3)
+    if (fault === 'receives a page of messages at once') await Promise.all(entries.map(take))
+    else for (const entry of entries) await take(entry)
+    if (fault === 'reverses what it has missed') await store(Math.max(cursor, ...entries.map(({ number }) => number)))
   }
 
   return {
+    newest: () => newest,
     /** Reads what has been said already. */
     async catchUp(): Promise<void> {
       cursor = Number((await state.get('cursor')) ?? -1)
@@ -193,20 +295,28 @@ function createFeed(call: Call, { receive, state, lost }: ChannelContext, { faul
     },
     /** Reads until `signal` aborts. */
     async poll(): Promise<void> {
-      cursor = Number((await state.get('cursor')) ?? 0)
+      cursor = await readCursor()
       if (fault === 'starts from the newest message') cursor = 1e9
       while (!signal.aborted) {
         try {
           await read()
         } catch (error) {
           if (signal.aborted || fault === 'stops if receive takes long') return
+          const reason = fault === 'has the token in the reason of a loss' ? `The feed of ${token}` : 'The feed'
           if (error instanceof TypeError)
-            return fault === 'stops after a loss' ? undefined : lost('The feed has ended.')
+            return fault === 'stops after a loss' ? undefined : lost(`${reason} has ended.`)
           await delay(1)
         }
       }
     },
   }
+}
+
+/** Only changes the text of another entry. */
+function isEdit({ edits, group, thread }: Entry, fault: Fault | undefined): boolean {
+  if (edits === undefined || fault === 'receives edits as new messages') return false
+  if (fault === 'receives edits in groups as new messages') return !group
+  return fault !== 'receives edits in threads as new messages' || thread === undefined
 }
 
 const fail = (): never => {
@@ -215,10 +325,13 @@ const fail = (): never => {
 
 async function attachmentsOf(
   call: Call,
-  { files }: Entry,
+  { files: all, group, thread }: Entry,
   fault: Fault | undefined,
 ): Promise<Pick<InboundMessage, 'attachments'>> {
+  const files = fault === 'hands over only the first file' ? all?.slice(0, 1) : all
   if (!files || fault === 'does not offer files') return {}
+  if (group && fault === 'drops files in groups') return {}
+  if (thread !== undefined && fault === 'drops files in threads') return {}
   if (fault !== 'reads files before it hands them over')
     return {
       attachments: files.map(({ path, ...file }) => ({
@@ -231,24 +344,46 @@ async function attachmentsOf(
   return { attachments: [{ ...file, read: async () => [data] }] }
 }
 
-const idOf = ({ number, picked }: Entry, fault: Fault | undefined): string => {
+const idOf = ({ number, text, picked }: Entry, fault: Fault | undefined): string => {
   if (fault === 'has unstable ids') return `${number}:${Math.random()}`
+  if (fault === 'makes ids of texts' && !picked) return `text:${text}`
   return picked && fault === 'gives presses the id of the message' ? `picked:${picked.message}` : String(number)
 }
 
 const textOf = ({ text, picked }: Entry, fault: Fault | undefined): string => {
+  if (fault === 'cuts received texts') return text.slice(0, 1000)
+  if (fault === 'drops all but the first line of a received text') return text.split('\n', 1)[0] ?? ''
   if (!picked) return text
   return fault === 'receives the label of a choice' ? picked.label : picked.text
 }
 
-const messageOf = (entry: Entry, fault: Fault | undefined) => {
-  const { from, thread, group, mentioned } = entry
+interface Naming {
+  fault: Fault | undefined
+  /** Another one for each connection. */
+  connection: number
+}
+
+function senderOf({ from, name }: Entry, { fault, connection }: Naming): InboundMessage['from'] {
+  const id = {
+    'names people by their display name': name,
+    'names people by a number of the connection': `${from}:${connection}`,
+  }
+  const others = fault === 'adds the display name to the ids of a person' && name !== undefined && { otherIds: [name] }
+  return { id: (fault && (id as Partial<Record<Fault, string>>)[fault]) ?? from, ...others, ...(name && { name }) }
+}
+
+function messageOf(entry: Entry, naming: Naming): InboundMessage {
+  const { fault } = naming
+  const { from, thread, mentioned, picked } = entry
+  const group = entry.group && !(picked && fault === 'takes presses in groups for direct messages')
+  const keepsThread =
+    fault !== 'drops the thread of a received message' && !(group && fault === 'drops the thread of messages in groups')
   return {
     id: idOf(entry, fault),
-    from: { id: from },
-    to: group ? 'room' : from,
+    from: senderOf(entry, naming),
+    to: group && fault !== 'gives the sender as the recipient of a group' ? 'room' : from,
     text: textOf(entry, fault),
-    ...(thread !== undefined && fault !== 'drops the thread of a received message' && { threadId: thread }),
+    ...(thread !== undefined && keepsThread && { threadId: thread }),
     ...(group && fault !== 'does not mark groups' && { group: 'group' as const }),
     ...(mentioned && fault !== 'does not mark mentions' && { mentioned }),
   }

@@ -20,17 +20,25 @@ export interface Platform<Config> {
    * could not store it, the double repeats it as the platform does.
    */
   say?(text: string): Promise<void>
-  /** Somebody changes the text of the message that was said last. */
+  /** The person who says this takes another display name, from the next message on. */
+  rename?(name: string): Promise<void>
+  /** Somebody changes the text of the message that was said last, wherever that is. */
   edit?(text: string): Promise<void>
   /** Somebody writes in a thread: below an earlier message, or in a topic. */
   sayInThread?(text: string): Promise<void>
-  /** Somebody writes in a group, and mentions the account or not. */
-  sayInGroup?(text: string, options: { mentioned: boolean }): Promise<void>
+  /**
+   * Somebody writes in a group, and mentions the account or not. `inThread` is given only if the double has
+   * `sayInThread`: in a thread of the group.
+   */
+  sayInGroup?(text: string, options: { mentioned: boolean; inThread?: boolean }): Promise<void>
   /**
    * Somebody writes a message with a file. The double serves its `content` to whoever downloads it, at the speed at
-   * which it is read.
+   * which it is read. `place` is given only if the double has `sayInGroup` or `sayInThread`: where these say it. The text
+   * may be empty.
    */
-  sayWithFile?(text: string, file: SaidFile): Promise<void>
+  sayWithFile?(text: string, file: SaidFile, place?: 'group' | 'thread'): Promise<void>
+  /** Somebody writes one message with several files. */
+  sayWithFiles?(text: string, files: readonly SaidFile[]): Promise<void>
   /**
    * Somebody picks the choice with this label below the last message that had choices, even if they are gone: an app may
    * still show them.
@@ -48,13 +56,28 @@ export interface Platform<Config> {
   /** The platform refuses the next message and asks to wait. */
   limitNext?(retryAfterMs: number): void
   /**
-   * The platform answers the next message with this HTTP status: 400, and the message is not accepted; or 500, and it is,
-   * as when the platform fails after its work.
+   * The platform answers the next message with this HTTP status: 400, 401, 404 or 503, and the message is not accepted;
+   * or 500, and it is, as when the platform fails after its work.
    */
   answerNext?(status: number): void
   /** Called before the first connection, with the way to the `handle` of the current connection. */
   webhook?(post: (request: PlatformRequest) => Promise<PlatformResponse>): void
+  /** Required if the connection has `handle`: how the platform proves that a request is its own. */
+  signature?: PlatformSignature
   close(): Promise<void>
+}
+
+/** How a platform proves that a request is its own. The suite forges requests with it. */
+export interface PlatformSignature {
+  /** Whether it is computed from the body. A token, which only names the sender, is not. */
+  coversBody: boolean
+  /** How old a request may be, if the platform signs the time. */
+  maxAgeMs?: number
+  /**
+   * The headers that prove that a body is from the platform, and no others.
+   * @param options `at`: signed at this time, in milliseconds since 1970; `forged`: signed with another secret
+   */
+  sign(body: Uint8Array, options: { at: number; forged: boolean }): Readonly<Record<string, string>>
 }
 
 /** A message as the platform accepted it. */
@@ -79,7 +102,10 @@ export type PlatformAbility =
   | 'limitNext'
   | 'loseNextAnswer'
   | 'press'
+  | 'rename'
   | 'say'
   | 'sayInGroup'
   | 'sayInThread'
   | 'sayWithFile'
+  | 'sayWithFiles'
+  | 'signature'

@@ -14,13 +14,19 @@ export interface SaidFile {
 
 const chunk = Buffer.alloc(48 * 1024, 'x')
 
+interface FileOptions {
+  bytes: number
+  name?: string
+  breaksOff?: boolean
+}
+
 /** A file of `bytes` bytes, of which the platform says that it has five, or whose download breaks off at its end. */
-export function createFile({ bytes, breaksOff = false }: { bytes: number; breaksOff?: boolean }) {
+export function createFile({ bytes, name = 'plan.txt', breaksOff = false }: FileOptions) {
   const served = { bytes: 0 }
   function* generate() {
     for (; served.bytes < bytes; served.bytes += chunk.length) yield chunk.subarray(0, bytes - served.bytes)
     if (breaksOff) throw new Error('the download breaks off')
   }
-  const file: SaidFile = { name: 'plan.txt', type: 'text/plain', size: 5, content: () => Readable.from(generate()) }
+  const file: SaidFile = { name, type: 'text/plain', size: 5, content: () => Readable.from(generate()) }
   return { file, served }
 }

@@ -56,7 +56,7 @@ export interface Discord extends Platform<{ token: string; apiRoot: string }> {
   /** How often each kind of connection to the gateway was made. */
   gateway: Awaited<ReturnType<typeof startDiscordGateway>>
   say(text: string, fields?: Fields): Promise<void>
-  sayInGroup(text: string, options: { mentioned: boolean }): Promise<void>
+  sayInGroup(text: string, options: { mentioned: boolean; inThread?: boolean }): Promise<void>
   echo(text: string): Promise<void>
   press(label: string, fields?: Fields): Promise<void>
   /** The interactions that were confirmed, with the type of the answer. */
@@ -71,7 +71,6 @@ export interface Discord extends Platform<{ token: string; apiRoot: string }> {
   limitNext(retryAfterMs: number): void
   /** Serves a file, and returns the attachment to put into a message. */
   serve(file: { filename: string; content_type?: string; data: FileContent; size: number }): Fields
-  sayWithFile(text: string, file: SaidFile): Promise<void>
   /** Resolves when the condition holds, which is checked after each request. */
   until(done: () => boolean): Promise<void>
   /** Resolves when this many messages were accepted. */
@@ -92,10 +91,17 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
   const { port } = server.address() as AddressInfo
   const gateway = await startDiscordGateway({ server, token, botId: bot, unexpected: state.unexpected })
   state.gatewayUrl = gateway.url
+  const ann: Fields = { id: annId, username: 'ann', global_name: 'Ann' }
   const post = (fields: Fields) => {
-    const message = createMessage(state, fields)
+    const message = createMessage(state, { author: { ...ann }, ...fields })
     gateway.dispatch('MESSAGE_CREATE', message)
   }
+  const places = {
+    group: { channel_id: channelId, guild_id: '1' },
+    thread: { channel_id: threadId, guild_id: '1' },
+  }
+  const attach = ({ name, type, size, content }: SaidFile) =>
+    serve({ filename: name, content_type: type, data: content, size })
   const apiRoot = `http://127.0.0.1:${port}/api`
   const serve: Discord['serve'] = ({ filename, content_type, data, size }) => {
     const path = `/attachments/${state.files.size}/${filename}`
@@ -119,13 +125,14 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
         choices: buttons.map(({ label }) => label),
       })),
     say: async (text, fields = {}) => post({ content: text, ...fields }),
-    sayInGroup: async (text, { mentioned }) => {
+    rename: async (name) => void (ann['global_name'] = name),
+    sayInGroup: async (text, { mentioned, inThread }) => {
       const mention = { content: `<@${bot}> ${text}`, mentions: [{ id: bot }] }
-      post({ content: text, channel_id: channelId, guild_id: '1', ...(mentioned && mention) })
+      post({ content: text, ...places[inThread ? 'thread' : 'group'], ...(mentioned && mention) })
     },
-    sayInThread: async (text) => post({ content: text, channel_id: threadId, guild_id: '1' }),
+    sayInThread: async (text) => post({ content: text, ...places.thread }),
     edit: async (text) => {
-      const last = state.history.get(directId)?.at(-1)
+      const last = state.said.at(-1)
       Object.assign(last ?? {}, { content: text, edited_timestamp: new Date().toISOString() })
       gateway.dispatch('MESSAGE_UPDATE', last)
     },
@@ -157,11 +164,12 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
       while (!state.requests.includes(`POST /channels/${channel}/typing`)) await once(state.changes, 'change')
     },
     loseNextAnswer: () => void state.faults.push('drop-after'),
-    answerNext: (status) => void state.faults.push(status < 500 ? { status } : { statusAfter: status }),
+    answerNext: (status) => void state.faults.push(status === 500 ? { statusAfter: status } : { status }),
     limitNext: (ms) => void state.faults.push(rateLimit(ms)),
     serve,
-    sayWithFile: async (text, { name, type, size, content }) =>
-      post({ content: text, attachments: [serve({ filename: name, content_type: type, data: content, size })] }),
+    sayWithFile: async (text, file, place) =>
+      post({ content: text, attachments: [attach(file)], ...(place && places[place]) }),
+    sayWithFiles: async (text, files) => post({ content: text, attachments: files.map(attach) }),
     until: async (done) => {
       while (!done()) await once(state.changes, 'change')
     },
@@ -195,6 +203,8 @@ function createState(token: string, bot: string) {
     files: new Map<string, FileContent>(),
     /** The messages of each channel, oldest first, as `GET` returns them. */
     history: new Map<string, Fields[]>(),
+    /** Every message, oldest first. */
+    said: [] as Fields[],
     nonces: new Map<string, Fields>(),
     channels: new Map<string, Fields>([
       [directId, { id: directId, type: 1, recipients: [{ id: annId }] }],
@@ -234,6 +244,7 @@ function createMessage(state: State, fields: Fields): Fields {
   const channel = String(message['channel_id'])
   // Only events hold the id of the server.
   const { guild_id: _, ...stored } = message
+  state.said.push(stored)
   state.history.set(channel, [...(state.history.get(channel) ?? []), stored])
   return message
 }

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
-import type { Platform } from '../contracts.ts'
+import type { Platform, SaidFile } from '../contracts.ts'
 
 interface Config {
   cliPath: string
@@ -220,7 +220,17 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
   const cliPath = join(folder, 'imsg')
   writeFileSync(cliPath, script((server.address() as AddressInfo).port, isStubborn), { mode: 0o700 })
 
+  let senderName = 'Ann'
   const inGroup = { chat_guid: group, is_group: true }
+
+  /** Stores a file, and returns what the row says about it. It is a pipe, so that it is produced as it is read. */
+  function keepFile({ name, type, size, content }: SaidFile): Fields {
+    const path = join(attachments, name)
+    execFileSync('mkfifo', [path])
+    pipeline(content(), createWriteStream(path)).catch(() => undefined)
+    return { filename: path, transfer_name: name, mime_type: type, total_bytes: size, original_path: path }
+  }
+
   return {
     config: { cliPath },
     missing: { cliPath: join(folder, 'missing') },
@@ -245,20 +255,15 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
     setBridge: (isReady) => void (hasBridge = isReady),
     add,
     print: (line) => processes.forEach((socket) => void socket.write(`${line}\n`)),
-    say: async (text, row = {}) => add({ text, sender_name: 'Ann', ...row }),
+    say: async (text, row = {}) => add({ text, sender_name: senderName, ...row }),
+    rename: async (name) => void (senderName = name),
     async sayInGroup(text, { mentioned }) {
       const mine = rows.find((row) => row['is_from_me'] === true)
       if (mentioned && !mine) add({ ...inGroup, guid: 'mine', is_from_me: true, text: 'An earlier message.' })
       add({ ...inGroup, text, ...(mentioned && { thread_originator_guid: mine?.['guid'] ?? 'mine' }) })
     },
-    async sayWithFile(text, { name, type, size, content }) {
-      // A pipe, so that the content is produced as it is read.
-      const path = join(attachments, name)
-      execFileSync('mkfifo', [path])
-      pipeline(content(), createWriteStream(path)).catch(() => undefined)
-      const file = { filename: path, transfer_name: name, mime_type: type, total_bytes: size, original_path: path }
-      add({ text, attachments: [file] })
-    },
+    sayWithFile: async (text, file, place) => add({ text, attachments: [keepFile(file)], ...(place && inGroup) }),
+    sayWithFiles: async (text, files) => add({ text, attachments: files.map(keepFile) }),
     echo: async (text) => add({ text, is_from_me: true, sender: '', destination_caller_id: own }),
     async disconnect() {
       for (const socket of processes) socket.destroy()

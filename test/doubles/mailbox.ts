@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import type { AcceptedMessage, Platform } from '../contracts.ts'
+import type { AcceptedMessage, Platform, SaidFile } from '../contracts.ts'
 import type { MessageChoice } from '../../core/plugin/plugin.ts'
 import { type FileContent, sendContent } from './file-content.ts'
 
@@ -16,6 +16,8 @@ export interface MailboxConfig {
 export interface Entry {
   number: number
   from: string
+  /** The display name, which people choose. */
+  name?: string
   text: string
   group?: boolean
   mentioned?: boolean
@@ -31,6 +33,8 @@ export interface Entry {
 export interface Posted {
   to: string
   text: string
+  /** By which the message can be found again. */
+  key?: string
   thread?: string
   file?: { name: string; data: string }
   choices?: MessageChoice[]
@@ -41,7 +45,9 @@ const token = 'mailbox-token-0123456789'
 export async function openMailbox(): Promise<Platform<MailboxConfig>> {
   const feed: Entry[] = []
   const sent: AcceptedMessage[] = []
-  let asked: { choices: MessageChoice[]; message: string } | undefined
+  const keys = new Set<string>()
+  let name = 'Ann'
+  let asked: { to: string; choices: MessageChoice[]; message: string } | undefined
   const polls: ServerResponse[] = []
   const files = new Map<string, FileContent>()
   const changes = new EventTarget()
@@ -51,12 +57,22 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     feed.push({ number: feed.length + 1, ...entry })
     changes.dispatchEvent(new Event('change'))
   }
+  const say = (entry: Omit<Entry, 'number' | 'from' | 'name'>) => add({ from: 'ann', name, ...entry })
+
+  /** Stores a file, and returns what the message says about it. */
+  function keepFile({ content, ...file }: SaidFile) {
+    const path = `/files/${files.size}`
+    files.set(path, content)
+    return { ...file, path }
+  }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.headers.authorization !== `Bearer ${token}`) return void response.writeHead(401).end()
     if (request.method === 'DELETE') return removeChoices(request, response)
     if (request.method === 'POST') return accept((await json(request)) as Posted, response)
     if (request.url === '/account') return void response.end()
+    const key = /^\/sent\/(.+)$/.exec(request.url ?? '')?.[1]
+    if (key !== undefined) return void response.writeHead(keys.has(key) ? 200 : 404).end()
     const content = files.get(request.url ?? '')
     if (content) return sendContent(response, content)
     const after = Number(new URL(request.url ?? '', 'http://mailbox').searchParams.get('after'))
@@ -75,17 +91,18 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     response.writeHead(message ? 200 : 404).end()
   }
 
-  function accept({ to, text, thread, file, choices }: Posted, response: ServerResponse): void {
+  function accept({ to, text, key, thread, file, choices }: Posted, response: ServerResponse): void {
     const fault = next
     next = undefined
     const status = typeof fault === 'object' && 'status' in fault ? fault.status : 200
     if (typeof fault === 'object' && 'waitMs' in fault)
       return void response.writeHead(429, { 'retry-after': String(fault.waitMs / 1000) }).end()
-    if (status === 400) return void response.writeHead(status).end()
+    if (status !== 200 && status !== 500) return void response.writeHead(status).end()
+    if (key !== undefined) keys.add(key)
     const content = file && { name: file.name, content: Buffer.from(file.data, 'base64') }
     const message = String(sent.length)
     sent.push({ to, text, threadId: thread, file: content, choices: choices?.map(({ label }) => label) })
-    if (choices) asked = { choices, message }
+    if (choices) asked = { to, choices, message }
     add({ from: 'me', text })
     if (fault === 'lose') response.destroy()
     else response.writeHead(status).end(message)
@@ -100,19 +117,28 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     badConfig: { url, token: 'a-wrong-token-0123456789' },
     to: 'ann',
     messages: async () => sent,
-    say: async (text) => add({ from: 'ann', text }),
-    edit: async (text) => add({ from: 'ann', text, edits: feed.length }),
-    sayInThread: async (text) => add({ from: 'ann', text, thread: 't1' }),
-    sayInGroup: async (text, { mentioned }) => add({ from: 'ann', text, group: true, mentioned }),
-    async sayWithFile(text, { content, ...file }) {
-      const path = `/files/${files.size}`
-      files.set(path, content)
-      add({ from: 'ann', text, files: [{ ...file, path }] })
+    say: async (text) => say({ text }),
+    rename: async (other) => void (name = other),
+    edit: async (text) => {
+      const { group, thread } = feed.at(-1) ?? {}
+      say({ text, edits: feed.length, ...(group && { group }), ...(thread !== undefined && { thread }) })
     },
+    sayInThread: async (text) => say({ text, thread: 't1' }),
+    sayInGroup: async (text, { mentioned, inThread }) =>
+      say({ text, group: true, mentioned, ...(inThread && { thread: 't2' }) }),
+    sayWithFile: async (text, file, place) =>
+      say({
+        text,
+        files: [keepFile(file)],
+        ...(place === 'group' && { group: true }),
+        ...(place === 'thread' && { thread: 't1' }),
+      }),
+    sayWithFiles: async (text, all) => say({ text, files: all.map(keepFile) }),
     async press(label) {
       const choice = asked?.choices.find((one) => one.label === label)
       if (!asked || !choice) throw new Error(`Nothing can be picked that says "${label}".`)
-      add({ from: 'ann', text: '', picked: { ...choice, message: asked.message } })
+      const group = asked.to === 'room' && { group: true, mentioned: true }
+      say({ text: '', picked: { ...choice, message: asked.message }, ...group })
     },
     echo: async (text) => add({ from: 'me', text }),
     async disconnect() {

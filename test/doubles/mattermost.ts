@@ -63,11 +63,11 @@ interface Call {
 type Answer = { status: number; body: unknown; bytes?: FileContent }
 type Route = (call: Call) => Answer | Promise<Answer>
 
-const users = [
-  { id: ids.bot, username: 'agent.smith', is_bot: true },
-  { id: ids.ann, username: 'ann', nickname: '', first_name: 'Ann', last_name: 'Lee' },
-  { id: ids.robot, username: 'robot', is_bot: true },
-]
+const createUsers = () => ({
+  bot: { id: ids.bot, username: 'agent.smith', is_bot: true },
+  ann: { id: ids.ann, username: 'ann', nickname: '', first_name: 'Ann', last_name: 'Lee' },
+  robot: { id: ids.robot, username: 'robot', is_bot: true },
+})
 const channelTypes: Record<string, string> = { [ids.room]: 'O', [ids.group]: 'G', [ids.direct]: 'D' }
 
 export async function startMattermost() {
@@ -117,6 +117,19 @@ export async function startMattermost() {
     socket.report(stored)
   }
 
+  /** A thread begins with a message of the bot. */
+  function placeOf(place: 'group' | 'thread' | undefined): Partial<StoredPost> {
+    if (place === 'group') return { channel_id: ids.room }
+    if (place === undefined) return {}
+    const { id } = store.add({ channel_id: ids.room, user_id: ids.bot, message: 'How is it going?' })
+    return { channel_id: ids.room, root_id: id }
+  }
+
+  function sayWithFiles(text: string, all: readonly SaidFile[], place?: 'group' | 'thread'): Promise<void> {
+    const files = all.map(({ name, type, size, content }) => store.keepFile({ name, type, data: content, size }))
+    return say(text, { ...placeOf(place), file_ids: files.map(({ id }) => id), metadata: { files } })
+  }
+
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/chat`
@@ -158,21 +171,17 @@ export async function startMattermost() {
           file: file && { name: file.name, content: file.data as Uint8Array },
         }
       }),
-    async sayInThread(text: string): Promise<void> {
-      const { id } = store.add({ channel_id: ids.room, user_id: ids.bot, message: 'How is it going?' })
-      await say(text, { channel_id: ids.room, root_id: id })
-    },
+    rename: async (name: string) => void (store.users.ann.nickname = name),
+    sayInThread: (text: string) => say(text, placeOf('thread')),
     async edit(message: string): Promise<void> {
       const post = store.posts.at(-1)!
       Object.assign(post, { message, edit_at: Date.now(), update_at: Math.max(post.update_at + 1, Date.now()) })
       socket.event('post_edited', { post: JSON.stringify(post) })
     },
-    sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
-      say(mentioned ? `@agent.smith ${text}` : text, { channel_id: ids.room }),
-    sayWithFile: (text: string, { name, type, size, content }: SaidFile) => {
-      const info = store.keepFile({ name, type, data: content, size })
-      return say(text, { file_ids: [info.id], metadata: { files: [info] } })
-    },
+    sayInGroup: (text: string, { mentioned, inThread }: { mentioned: boolean; inThread?: boolean }) =>
+      say(mentioned ? `@agent.smith ${text}` : text, placeOf(inThread ? 'thread' : 'group')),
+    sayWithFile: (text: string, file: SaidFile, place?: 'group' | 'thread') => sayWithFiles(text, [file], place),
+    sayWithFiles: (text: string, files: readonly SaidFile[]) => sayWithFiles(text, files),
     echo: (text: string) => say(text, { user_id: ids.bot }),
     /** Cuts the connections, as soon as there is one. */
     async disconnect() {
@@ -180,7 +189,7 @@ export async function startMattermost() {
       socket.disconnect()
     },
     loseNextAnswer: () => faultNext('POST posts', 'lose'),
-    answerNext: (status: number) => faultNext('POST posts', status < 500 ? { status } : { statusAfter: status }),
+    answerNext: (status: number) => faultNext('POST posts', status === 500 ? { statusAfter: status } : { status }),
     limitNext: (retryAfterMs: number) =>
       faultNext('POST posts', {
         status: 429,
@@ -243,7 +252,7 @@ function createStore() {
     return info
   }
 
-  return { posts, sent, files, pending, add, keepFile }
+  return { users: createUsers(), posts, sent, files, pending, add, keepFile }
 }
 
 type NewPost = Pick<StoredPost, 'channel_id' | 'message'> &
@@ -251,6 +260,7 @@ type NewPost = Pick<StoredPost, 'channel_id' | 'message'> &
 
 function createRoutes(store: ReturnType<typeof createStore>): Partial<Record<string, Route>> {
   const { posts, sent, files, pending, add, keepFile } = store
+  const users = Object.values(store.users)
   const ok = (body: unknown, status = 200): Answer => ({ status, body })
   const found = (value: unknown): Answer => (value ? ok(value) : refuse(404, 'store.sql.get.missing.app_error'))
   const ofChannel = (id: string) => posts.filter(({ channel_id: channel }) => channel === id)
@@ -299,7 +309,7 @@ function createRoutes(store: ReturnType<typeof createStore>): Partial<Record<str
     }))
 
   return {
-    'GET users/me': () => ok(users[0]),
+    'GET users/me': () => ok(store.users.bot),
     'GET users/:id': ({ path }) => found(users.find(({ id }) => id === path[1])),
     'GET users/username/:id': ({ path }) => found(users.find(({ username }) => username === path[2])),
     'GET users/me/channels': () => ok(channelsOf()),

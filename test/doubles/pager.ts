@@ -19,7 +19,7 @@ export async function openPagerService({ token }: { token?: string } = {}): Prom
     next = undefined
     if (token !== undefined && request.headers.authorization !== `Bearer ${token}`) return response.writeHead(401).end()
     if (fault?.answer === 'wait') return response.writeHead(429, { 'retry-after': String(fault.ms / 1000) }).end()
-    if (fault?.answer === 'status' && fault.status < 500) return response.writeHead(fault.status).end()
+    if (fault?.answer === 'status' && fault.status !== 500) return response.writeHead(fault.status).end()
     messages.set(request.headers['idempotency-key'], message)
     if (fault?.answer === 'status') return response.writeHead(fault.status).end()
     return fault ? request.socket.destroy() : response.end()

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import type { Platform } from '../contracts.ts'
+import type { Platform, SaidFile } from '../contracts.ts'
 
 interface Config {
   account: string
@@ -59,6 +59,8 @@ const ann = { source: '+15551112222', sourceNumber: '+15551112222', sourceName: 
 const annUuid = '00000000-0000-4000-8000-000000000002'
 const group = 'Pmpi+EfPWmsxiomLe9Nx2XF9HOE483p6iKiFj65iMwI='
 
+const groupInfo = { groupId: group, groupName: 'Team', revision: 3, type: 'DELIVER' }
+
 type Answer = { error: { code: number; message: string; data?: unknown } } | { result: unknown }
 
 /** The parameters that signal-cli knows. The double refuses others, so that a wrong name fails a test. */
@@ -95,6 +97,8 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
   const files: SignalDouble['files'] = new Map()
   let delivered = 0
   let clock = 1_700_000_000_000
+  let sourceName = ann.sourceName
+  let last: Fields = {}
 
   function refuse(what: string): void {
     unexpected.push(what)
@@ -181,13 +185,20 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     events.push(text)
     if (clients.size === 0) return
     delivered = events.length
-    await Promise.all(Array.from(clients, (client) => new Promise((resolve) => client.write(text, resolve))))
+    await Promise.all(Array.from(clients, (client) => writeTo(client, text)))
   }
 
   const emitMessage = (message: Fields) => {
     const timestamp = ++clock
     const dataMessage = { timestamp, expiresInSeconds: 0, viewOnce: false, ...message }
-    return emit({ account, envelope: { ...ann, sourceUuid: annUuid, timestamp, dataMessage } })
+    last = message
+    return emit({ account, envelope: { ...ann, sourceName, sourceUuid: annUuid, timestamp, dataMessage } })
+  }
+
+  /** Stores a file, and returns what the message says about it. */
+  function keepFile({ name, type, size, content }: SaidFile): Fields {
+    files.set(name, content)
+    return { id: name, filename: name, contentType: type, size }
   }
 
   const server = createServer((request, response) => void serve(request, response))
@@ -219,20 +230,20 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     emit,
     write: (bytes) => clients.forEach((client) => void client.write(bytes)),
     say: (text, message = {}) => emitMessage({ message: text, ...message }),
+    rename: async (name) => void (sourceName = name),
     edit: (text) => {
       const timestamp = ++clock
-      const dataMessage = { timestamp, message: text, expiresInSeconds: 0, viewOnce: false }
+      const dataMessage = { ...last, timestamp, message: text, expiresInSeconds: 0, viewOnce: false }
       const editMessage = { targetSentTimestamp: timestamp - 1, dataMessage }
       return emit({ account, envelope: { ...ann, sourceUuid: annUuid, timestamp, editMessage } })
     },
-    sayWithFile: (text, { name, type, size, content }) => {
-      files.set(name, content)
-      return emitMessage({ message: text, attachments: [{ id: name, filename: name, contentType: type, size }] })
-    },
+    sayWithFile: (text, file, place) =>
+      emitMessage({ message: text, attachments: [keepFile(file)], ...(place && { groupInfo }) }),
+    sayWithFiles: (text, all) => emitMessage({ message: text, attachments: all.map(keepFile) }),
     sayInGroup: (text, { mentioned }) =>
       emitMessage({
         message: mentioned ? `\u{FFFC} ${text}` : text,
-        groupInfo: { groupId: group, groupName: 'Team', revision: 3, type: 'DELIVER' },
+        groupInfo,
         ...(mentioned && { mentions: [{ name: account, number: account, uuid: accountUuid, start: 0, length: 1 }] }),
       }),
     echo: (text) => {
@@ -248,7 +259,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     opened: async (count) => {
       while (lastEventIds.length < count) await once(changes, 'change')
     },
-    answerNext: (status) => failNext('send', status < 500 ? { status } : { statusAfter: status }),
+    answerNext: (status) => failNext('send', status === 500 ? { statusAfter: status } : { status }),
     loseNextAnswer: () => failNext('send', 'lose'),
     limitNext: (retryAfterMs) =>
       failNext('send', {
@@ -266,6 +277,16 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     },
   }
 }
+
+/** Resolves when the client has it, or is gone. */
+const writeTo = (client: ServerResponse, text: string) =>
+  new Promise<void>((resolve) => {
+    const done = () => {
+      client.off('close', done)
+      resolve()
+    }
+    client.once('close', done).write(text, done)
+  })
 
 function readDataUri(uri: string | undefined): { name: string; content: Uint8Array } | undefined {
   const [, name = '', data = ''] = /^data:[^;]+;filename=([^;]+);base64,(.*)$/.exec(uri ?? '') ?? []

@@ -27,6 +27,7 @@ type Fault =
 interface Post {
   type?: 'message'
   channel: string
+  channel_type?: string
   user?: string
   bot_id?: string
   ts: string
@@ -78,7 +79,9 @@ export async function startSlack() {
   /** Unique, growing and close to the present time, as Slack's own. */
   const nextTs = () => `${Math.floor(Date.now() / 1000)}.${String(++clock).padStart(6, '0')}`
   const socketMode = createSocketMode({ changed, address: () => `ws://127.0.0.1:${port()}/link` })
+  const profile = { display_name: 'Ann Lee' }
   const methods = createMethods({
+    profile,
     posts,
     history,
     files,
@@ -170,6 +173,13 @@ export async function startSlack() {
     return `${base()}/files/${name}`
   }
 
+  const describeFile = ({ name, type, size, content }: SaidFile) => ({
+    name,
+    mimetype: type,
+    size,
+    url_private_download: keepFile(name, { type, body: content }),
+  })
+
   const port = () => (server.address() as AddressInfo).port
   const base = () => `http://127.0.0.1:${port()}`
   const faultNext = (method: string, fault: Fault) => {
@@ -199,20 +209,20 @@ export async function startSlack() {
         file: file && { name: file.name, content: file.data },
         choices: buttons?.map((button) => button.text.text),
       })),
-    sayInThread: (text: string) =>
-      say(text, { channel: ids.room, channel_type: 'channel', thread_ts: '1700000000.000001' }),
+    rename: async (name: string) => void (profile.display_name = name),
+    sayInThread: (text: string) => say(text, places.thread),
     /** Slack reports an edit as an event with its own time, around the message before and after. */
     edit: (text: string) => {
       const before = history.at(-1)!
-      const { channel } = before
+      const { channel, channel_type } = before
       const after = { ...before, text, edited: { user: ids.ann, ts: nextTs() } }
-      const common = { type: 'message', subtype: 'message_changed', hidden: true, channel, channel_type: 'im' }
+      const common = { type: 'message', subtype: 'message_changed', hidden: true, channel, channel_type }
       const ts = nextTs()
       history[history.length - 1] = after
       return socketMode.deliver({ ...common, ts, event_ts: ts, message: after, previous_message: before })
     },
-    sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
-      say(mentioned ? `<@${ids.bot}> ${text}` : text, { channel: ids.room, channel_type: 'channel' }),
+    sayInGroup: (text: string, { mentioned, inThread }: { mentioned: boolean; inThread?: boolean }) =>
+      say(mentioned ? `<@${ids.bot}> ${text}` : text, places[inThread ? 'thread' : 'group']),
     /** The bot's own message comes back as an event. */
     echo: (text: string) => say(text, { user: ids.bot, bot_id: 'B0BOT' }),
     /** Delivers an event as it is. */
@@ -234,7 +244,8 @@ export async function startSlack() {
     freezeClosing: socketMode.freezeClosing,
     until,
     loseNextAnswer: () => faultNext('chat.postMessage', 'lose'),
-    answerNext: (status: number) => faultNext('chat.postMessage', status < 500 ? { status } : { statusAfter: status }),
+    answerNext: (status: number) =>
+      faultNext('chat.postMessage', status === 500 ? { statusAfter: status } : { status }),
     limitNext: (retryAfterMs: number) =>
       faultNext('chat.postMessage', {
         status: 429,
@@ -243,10 +254,10 @@ export async function startSlack() {
         body: JSON.stringify(refuse('ratelimited')),
       }),
     keepFile,
-    sayWithFile: (text: string, { name, type, size, content }: SaidFile) => {
-      const file = { name, mimetype: type, size, url_private_download: keepFile(name, { type, body: content }) }
-      return say(text, { subtype: 'file_share', files: [file] })
-    },
+    sayWithFile: (text: string, file: SaidFile, place?: keyof typeof places) =>
+      say(text, { subtype: 'file_share', files: [describeFile(file)], ...(place && places[place]) }),
+    sayWithFiles: (text: string, all: readonly SaidFile[]) =>
+      say(text, { subtype: 'file_share', files: all.map(describeFile) }),
     async close() {
       socketMode.close()
       server.closeAllConnections()
@@ -257,9 +268,17 @@ export async function startSlack() {
   }
 }
 
+/** Where somebody writes, unless it is to the bot alone. */
+const places = {
+  group: { channel: ids.room, channel_type: 'channel' },
+  thread: { channel: ids.room, channel_type: 'channel', thread_ts: '1700000000.000001' },
+}
+
 const refuse = (error: string): Reply => ({ ok: false, error })
 
 interface MethodDeps {
+  /** Of a person. */
+  profile: { display_name: string }
   posts: Post[]
   history: Post[]
   files: StoredFile[]
@@ -270,6 +289,7 @@ interface MethodDeps {
 }
 
 function createMethods({
+  profile,
   posts,
   history,
   files,
@@ -373,7 +393,7 @@ function createMethods({
       const channels = all.slice(Number(cursor), Number(cursor) + 2)
       return { ok: true, channels, response_metadata: { next_cursor: next } }
     },
-    'users.info': ({ user }) => ({ ok: true, user: { id: user, name: 'ann', profile: { display_name: 'Ann Lee' } } }),
+    'users.info': ({ user }) => ({ ok: true, user: { id: user, name: 'ann', profile } }),
     'files.getUploadURLExternal': ({ filename = '' }) => {
       const id = `F0FILE${files.length}`
       files.push({ id, name: filename, data: Buffer.alloc(0), shared: false })

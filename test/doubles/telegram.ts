@@ -83,7 +83,10 @@ export async function openTelegram(): Promise<TelegramDouble> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const apiRoot = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const say = (message: object) => state.push({ from: ann, chat: { id: ann.id, type: 'private' }, ...message })
+  let person = ann
+  const say = (message: object) => state.push({ from: person, chat: { id: ann.id, type: 'private' }, ...message })
+  const topic = { chat: { ...group, is_forum: true }, is_topic_message: true, message_thread_id: 7 }
+  const places = { group: { chat: group }, thread: topic }
   const polled = async () => {
     while (!state.polls.some(isOpen)) await once(state.changes, 'call')
   }
@@ -100,21 +103,25 @@ export async function openTelegram(): Promise<TelegramDouble> {
         choices: buttons?.map((button) => button.text),
       })),
     say: async (text) => say({ text }),
-    sayInThread: async (text) =>
-      state.push({ from: ann, chat: { ...group, is_forum: true }, text, is_topic_message: true, message_thread_id: 7 }),
+    rename: async (name) => void (person = { ...ann, first_name: name, last_name: '' }),
+    sayInThread: async (text) => say({ ...topic, text }),
     edit: async (text) => {
       state.pushRaw({
         update_id: state.nextNumber(),
         edited_message: { ...state.said.at(-1), text, edit_date: 1_790_000_001 },
       })
     },
-    async sayInGroup(text, { mentioned }) {
+    async sayInGroup(text, { mentioned, inThread }) {
       const mention = { text: `@${bot.username} ${text}`, entities: [{ type: 'mention', offset: 0, length: 12 }] }
-      state.push({ from: ann, chat: group, ...(mentioned ? mention : { text }) })
+      say({ ...(inThread ? topic : places.group), ...(mentioned ? mention : { text }) })
     },
-    async sayWithFile(text, { name, type, size, content }) {
+    async sayWithFile(text, { name, type, size, content }, place) {
       state.files.set(name, content)
-      say({ caption: text, document: { file_id: name, file_name: name, mime_type: type, file_size: size } })
+      say({
+        ...(place && places[place]),
+        ...(text && { caption: text }),
+        document: { file_id: name, file_name: name, mime_type: type, file_size: size },
+      })
     },
     async press(label, query = {}) {
       const found = state.asked.findLast(({ buttons }) => buttons.some(({ text }) => text === label))
@@ -135,7 +142,7 @@ export async function openTelegram(): Promise<TelegramDouble> {
       server.closeAllConnections()
     },
     answerNext: (status) =>
-      state.fail('sendMessage', status < 500 ? { status, description: 'Bad Request' } : { statusAfter: status }),
+      state.fail('sendMessage', status === 500 ? { statusAfter: status } : { status, description: 'Refused' }),
     loseNextAnswer: () => state.fail('sendMessage', 'lose'),
     limitNext: (ms) => state.fail('sendMessage', tooManyRequests(ms / 1000)),
     async close() {

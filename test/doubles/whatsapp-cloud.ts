@@ -37,6 +37,7 @@ export async function openWhatsappCloud() {
   const keys: (string | undefined)[] = []
   let post: Post | undefined
   let count = 0
+  let name = 'Alice'
 
   const refuse = (response: ServerResponse, status: number, code?: number) =>
     response.writeHead(status).end(JSON.stringify({ error: { code, message: `refused with ${accessToken}` } }))
@@ -152,10 +153,12 @@ export async function openWhatsappCloud() {
     },
     connect: (next: Post) => void (post = next),
     fail: (fault: Fault) => void faults.push(fault),
+    /** Whoever writes takes another display name. */
+    rename: (other: string) => void (name = other),
     /** Somebody writes. */
     say: (content: Record<string, Json> | string, id = `wamid.${++count}.${randomUUID()}`): Promise<void> => {
       const fields = typeof content === 'string' ? { type: 'text', text: { body: content } } : content
-      const contacts = [{ wa_id: '15551112222', profile: { name: 'Alice' } }]
+      const contacts = [{ wa_id: '15551112222', profile: { name } }]
       return push(payloadOf({ contacts, messages: [{ id, from: '15551112222', timestamp: '1', ...fields }] }))
     },
     async close() {

@@ -67,6 +67,7 @@ export async function openWhatsapp(linked?: DeviceKeys) {
   const waiting = new Set<{ fits: () => boolean; resolve: () => void }>()
   const faults: Fault[] = []
   let messageCount = 0
+  let displayName = 'Alice'
   let restarts = 0
   let ignoresLogins = false
 
@@ -300,7 +301,11 @@ export async function openWhatsapp(linked?: DeviceKeys) {
       ? { from: group, participant: sender, ...(number && { participant_pn: number }) }
       : { from: sender, ...(number && { sender_pn: number }) }
     const enc = await person.encrypt(content, { jid: deviceJid, keys })
-    const node = { tag: 'message', attrs: { ...attrs, id, type: 'text', t: now(), notify: 'Alice' }, content: [enc] }
+    const node = {
+      tag: 'message',
+      attrs: { ...attrs, id, type: 'text', t: now(), notify: displayName },
+      content: [enc],
+    }
     pending.set(id, node)
     openSocket()?.send(node)
     return id
@@ -339,10 +344,12 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     },
     /** Somebody writes. Without a connected device, the message waits. @returns its id */
     say,
+    /** Everybody takes another display name. */
+    rename: (name: string) => void (displayName = name),
     /** Somebody writes in a group. A mention is in the text, and in the message beside it. */
-    async sayInGroup(text: string, { group, mentioned }: { group: string; mentioned: boolean }): Promise<void> {
+    async sayInGroup(text: string, { group, mentioned }: { group: string; mentioned: boolean }): Promise<string> {
       const mention = { text: `@${account} ${text}`, contextInfo: { mentionedJid: [`${account}@${server}`] } }
-      await say(mentioned ? { extendedTextMessage: mention } : text, { group })
+      return await say(mentioned ? { extendedTextMessage: mention } : text, { group })
     },
     /** A message that the owner of the account has written on the phone. */
     async echo(text: string): Promise<void> {

@@ -62,7 +62,9 @@ toolsetContract(extensions.toolsets.get('dice')!, {
   ],
 })
 
-channelContract(extensions.channels.get('pager')!, openMailbox, { without: ['edit', 'sayInThread'] })
+channelContract(extensions.channels.get('pager')!, openMailbox, {
+  without: ['edit', 'rename', 'sayInThread'],
+})
 
 describe('an installed channel', () => {
   it('gives the gateway the files of a message', async () => {

@@ -23,10 +23,14 @@ interface Posted {
   thread?: number
 }
 
+/** Where somebody writes, unless it is to the bot alone. */
+const places = { group: { conversation: 'room-1', mentionsBot: false }, thread: { thread: 1 } }
+
 type Fault = 'lost' | { retryAfterMs: number } | { status: number }
 
 export async function openChatServer(): Promise<Platform<Settings>> {
   const said: object[] = []
+  const author = { id: 'u1', name: 'Ada' }
   const sent = new Map<unknown, Sent>()
   const files: SaidFile[] = []
   const waiting = new Set<() => void>()
@@ -41,7 +45,7 @@ export async function openChatServer(): Promise<Platform<Settings>> {
   }
 
   function say(fields: object): void {
-    said.push({ number: said.length + 1, author: { id: 'u1', name: 'Ada' }, conversation: 'support-17', ...fields })
+    said.push({ conversation: 'support-17', ...fields, number: said.length + 1, author: { ...author } })
     for (const answer of waiting) answer()
   }
 
@@ -52,11 +56,17 @@ export async function openChatServer(): Promise<Platform<Settings>> {
     if (typeof current === 'object' && 'retryAfterMs' in current)
       return void response.writeHead(429, { 'retry-after': String(current.retryAfterMs / 1000) }).end()
     const status = typeof current === 'object' ? current.status : 200
-    if (status === 400) return void response.writeHead(status).end()
+    if (status !== 200 && status !== 500) return void response.writeHead(status).end()
     const threadId = thread === undefined ? {} : { threadId: String(thread) }
     sent.set(request.headers['idempotency-key'], { to, text, ...threadId })
     if (current === 'lost') request.socket.destroy()
     else response.writeHead(status).end('{}')
+  }
+
+  /** Stores a file, and returns what the message says about it. */
+  function keepFile(file: SaidFile) {
+    const { name, type, size } = file
+    return { id: String(files.push(file) - 1), name, type, size }
   }
 
   /** Passes an error of the file on, by which its reader sees that it is not whole. */
@@ -81,14 +91,18 @@ export async function openChatServer(): Promise<Platform<Settings>> {
     to: 'support-17',
     messages: async () => [...sent.values()],
     say: async (text) => say({ text }),
-    edit: async (text) => say({ text, replaces: said.length }),
-    sayInThread: async (text) => say({ text, thread: 1 }),
-    sayInGroup: async (text, { mentioned }) =>
-      say({ conversation: 'room-1', text: mentioned ? `@bot ${text}` : text, mentionsBot: mentioned }),
-    sayWithFile: async (text, file) => {
-      const { name, type, size } = file
-      say({ text, files: [{ id: String(files.push(file) - 1), name, type, size }] })
-    },
+    rename: async (name) => void (author.name = name),
+    edit: async (text) => say({ ...said.at(-1), text, replaces: said.length }),
+    sayInThread: async (text) => say({ text, ...places.thread }),
+    sayInGroup: async (text, { mentioned, inThread }) =>
+      say({
+        ...places.group,
+        ...(inThread && places.thread),
+        text: mentioned ? `@bot ${text}` : text,
+        mentionsBot: mentioned,
+      }),
+    sayWithFile: async (text, file, place) => say({ text, files: [keepFile(file)], ...(place && places[place]) }),
+    sayWithFiles: async (text, all) => say({ text, files: all.map(keepFile) }),
     disconnect: () => server.closeAllConnections(),
     loseNextAnswer: () => void (fault = 'lost'),
     answerNext: (status) => void (fault = { status }),
