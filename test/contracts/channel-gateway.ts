@@ -26,6 +26,9 @@ export interface HeldMessage {
   fail(): void
 }
 
+/** Why a message is not stored. */
+type Unstored = 'ignored' | 'duplicate'
+
 export interface PlayedGateway {
   connect(): Promise<void>
   send(message: Pick<OutboundMessage, 'text'> & Partial<OutboundMessage>): ReturnType<Connection['send']>
@@ -35,8 +38,8 @@ export interface PlayedGateway {
   next(): Promise<InboundMessage>
   /** The next attempt to store a message waits until the caller decides. */
   holdNext(): HeldMessage
-  /** The gateway does not want the next message. */
-  ignoreNext(): void
+  /** The gateway does not want the next message, or knows it. */
+  answerNext(result: Unstored): void
   /** Closes the connection while `held` waits, lets that fail, and connects again with the same state. */
   crash(held: HeldMessage): Promise<void>
   /** Closes the connection, waits for `meanwhile`, and connects again with the same state. */
@@ -120,8 +123,9 @@ export function playGateway<Config>(settings: Settings<Config>): PlayedGateway {
   /** What the gateway does after a loss, without its pause. */
   function reconnect(lost: Connection, reason: unknown): void {
     reasons.push(reason)
-    if (closed) return
-    current = isAuthError(reason) ? Promise.reject(reason) : close(lost).then(openSoon)
+    // What a connection reports after its end concerns nobody.
+    if (closed || ends.get(lost)?.signal.aborted) return
+    current = close(lost).then(() => (isAuthError(reason) ? Promise.reject(reason) : openSoon()))
     current.catch(() => undefined)
   }
 
@@ -150,7 +154,7 @@ export function playGateway<Config>(settings: Settings<Config>): PlayedGateway {
       called.catch(() => undefined)
       return { message: called, fail }
     },
-    ignoreNext: inbox.ignoreNext,
+    answerNext: inbox.answerNext,
     async restart(meanwhile) {
       await soon(close(await connection()), 'the end of close')
       const { promise, resolve } = Promise.withResolvers<Connection>()
@@ -201,7 +205,7 @@ function createInbox() {
   const stored = new Set<string>()
   const messages: InboundMessage[] = []
   const readers: ((message: InboundMessage) => void)[] = []
-  const holds: ((message: InboundMessage) => Promise<never> | 'ignored')[] = []
+  const holds: ((message: InboundMessage) => Promise<never> | Unstored)[] = []
 
   async function accept(
     message: InboundMessage,
@@ -228,7 +232,7 @@ function createInbox() {
         if (message) resolve(message)
         else readers.push(resolve)
       }),
-    ignoreNext: () => void holds.push(() => 'ignored'),
+    answerNext: (result: Unstored) => void holds.push(() => result),
     holdNext() {
       const [called, end] = [Promise.withResolvers<InboundMessage>(), Promise.withResolvers<never>()]
       holds.push((message) => {

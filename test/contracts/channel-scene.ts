@@ -63,6 +63,8 @@ export async function runCheck<Config>(check: ChannelCheck<Config>, setup: Setup
       await check.run(opened.scene)
     })
     await step('Do not log secrets.', () => expectNoSecrets(gateway, gateway.log()))
+    await step('Do not put secrets into messages.', () => expectNoSecrets(gateway, JSON.stringify(gateway.offered)))
+    await step(logAdvice, () => expect(gateway.log()).not.toContain(canary))
   } finally {
     await step('Let `close` resolve as soon as everything has ended.', opened.closeGateways)
     await step('The double could not be closed.', opened.closePlatforms)
@@ -149,7 +151,10 @@ export function expectKnownId<Config>(channel: Channel<Config>, kind: 'sender' |
   expect(channel[kind] === undefined || compileCheck(channel[kind]).fits(id), `${kind} must allow "${id}"`).toBe(true)
 }
 
+/** The text of messages that must not be in results and in the log. */
 export const canary = 'canary text'
+
+export const logAdvice = 'Log what happened, never a message, a request or an error that contains one.'
 
 export function expectCleanDetail(gateway: PlayedGateway, result: SendResult): void {
   expectNoSecrets(gateway, JSON.stringify(result))

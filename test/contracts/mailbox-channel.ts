@@ -30,10 +30,12 @@ export type Fault =
   | 'has a failed request in the log'
   | 'has received texts in the log'
   | 'has the token in the reason of a loss'
+  | 'has the token in the route'
   | 'keeps its position in the module'
   | 'keeps its settings in the module'
-  | 'loses messages of a burst'
+  | 'loses a message of a burst'
   | 'makes ids of texts'
+  | 'marks direct messages as those of a group'
   | 'mixes up messages that are sent at once'
   | 'names people by a number of the connection'
   | 'names people by their display name'
@@ -43,8 +45,11 @@ export type Fault =
   | 'replies to the newest conversation'
   | 'reverses what it has missed'
   | 'says absent while the platform is away'
+  | 'says sent of any message'
   | 'says absent after an error of the platform'
   | 'stops at a message that the gateway ignores'
+  | 'stops at a message that the gateway knows'
+  | 'takes every message of a group for a mention'
   | 'takes 401 for an outage'
   | 'takes 404 for an outage'
   | 'takes 503 for a refusal'
@@ -206,6 +211,7 @@ async function reconcile(
   { key, threadId, file }: UncertainMessage,
   fault: Fault | undefined,
 ): Promise<'sent' | 'absent'> {
+  if (fault === 'says sent of any message') return 'sent'
   if (fault === 'does not look for files when it reconciles' && file) return 'absent'
   if (fault === 'does not look into threads when it reconciles' && threadId !== undefined) return 'absent'
   const response = await call(`/sent/${key}`).catch((error: unknown) => {
@@ -254,6 +260,7 @@ function createFeed(call: Call, { receive, state, lost }: ChannelContext, option
   const connection = Math.random()
   let cursor = 0
   let newest: string | undefined
+  let isCatchingUp = false
   const store = (number: number) => state.set('cursor', (shared.cursor = cursor = number))
   const readCursor = async () =>
     Number((fault === 'keeps its position in the module' ? shared.cursor : await state.get('cursor')) ?? 0)
@@ -265,13 +272,14 @@ function createFeed(call: Call, { receive, state, lost }: ChannelContext, option
     if (entry.text === '' && entry.files && fault === 'drops files without a text') return store(entry.number)
     if (fault === 'stores the cursor before receive') await store(entry.number)
     if (fault === 'has received texts in the log') log.debug({ entry }, 'received')
-    const message = messageOf(entry, { fault, connection })
+    const message = messageOf(entry, { fault, connection, token })
     newest = message.to
     const stored = receive({ ...message, ...(await attachmentsOf(call, entry, fault)) })
     if (fault === 'does not wait for receive') stored.catch(() => undefined)
     else if (fault === 'swallows the error of receive') await stored.catch(() => undefined)
     else if (fault === 'stops if receive takes long') await Promise.race([stored, delay(20).then(fail)])
     else if (fault === 'stops at a message that the gateway ignores' && (await stored) === 'ignored') fail()
+    else if (fault === 'stops at a message that the gateway knows' && (await stored) === 'duplicate') fail()
     else await stored
     await store(entry.number)
   }
@@ -279,11 +287,13 @@ function createFeed(call: Call, { receive, state, lost }: ChannelContext, option
   async function read(): Promise<void> {
     const response = await call(`/feed?after=${cursor}`, { signal })
     const entries = (await response.json()) as Entry[]
-    if (fault === 'reverses what it has missed') entries.reverse()
-    if (fault === 'loses messages of a burst') entries.splice(0, entries.length - 3)
+    const last = entries.at(-1)?.number ?? cursor
+    if (fault === 'reverses what it has missed' && isCatchingUp) entries.reverse()
+    if (fault === 'loses a message of a burst' && entries.length > 9) entries.splice(9, 1)
     if (fault === 'receives a page of messages at once') await Promise.all(entries.map(take))
     else for (const entry of entries) await take(entry)
-    if (fault === 'reverses what it has missed') await store(Math.max(cursor, ...entries.map(({ number }) => number)))
+    if (last !== cursor) await store(last)
+    isCatchingUp = false
   }
 
   return {
@@ -296,6 +306,7 @@ function createFeed(call: Call, { receive, state, lost }: ChannelContext, option
     /** Reads until `signal` aborts. */
     async poll(): Promise<void> {
       cursor = await readCursor()
+      isCatchingUp = cursor > 0
       if (fault === 'starts from the newest message') cursor = 1e9
       while (!signal.aborted) {
         try {
@@ -351,8 +362,8 @@ const idOf = ({ number, text, picked }: Entry, fault: Fault | undefined): string
 }
 
 const textOf = ({ text, picked }: Entry, fault: Fault | undefined): string => {
-  if (fault === 'cuts received texts') return text.slice(0, 1000)
-  if (fault === 'drops all but the first line of a received text') return text.split('\n', 1)[0] ?? ''
+  if (!picked && fault === 'cuts received texts') return text.slice(0, 1000)
+  if (!picked && fault === 'drops all but the first line of a received text') return text.split('\n', 1)[0] ?? ''
   if (!picked) return text
   return fault === 'receives the label of a choice' ? picked.label : picked.text
 }
@@ -361,6 +372,7 @@ interface Naming {
   fault: Fault | undefined
   /** Another one for each connection. */
   connection: number
+  token: string
 }
 
 function senderOf({ from, name }: Entry, { fault, connection }: Naming): InboundMessage['from'] {
@@ -373,18 +385,21 @@ function senderOf({ from, name }: Entry, { fault, connection }: Naming): Inbound
 }
 
 function messageOf(entry: Entry, naming: Naming): InboundMessage {
-  const { fault } = naming
-  const { from, thread, mentioned, picked } = entry
-  const group = entry.group && !(picked && fault === 'takes presses in groups for direct messages')
+  const { fault, token } = naming
+  const { from, thread, picked } = entry
+  const inGroup = entry.group && !(picked && fault === 'takes presses in groups for direct messages')
+  const group = inGroup || fault === 'marks direct messages as those of a group'
+  const mentioned = entry.mentioned || (group && fault === 'takes every message of a group for a mention')
   const keepsThread =
     fault !== 'drops the thread of a received message' && !(group && fault === 'drops the thread of messages in groups')
   return {
     id: idOf(entry, fault),
     from: senderOf(entry, naming),
-    to: group && fault !== 'gives the sender as the recipient of a group' ? 'room' : from,
+    to: inGroup && fault !== 'gives the sender as the recipient of a group' ? 'room' : from,
     text: textOf(entry, fault),
     ...(thread !== undefined && keepsThread && { threadId: thread }),
     ...(group && fault !== 'does not mark groups' && { group: 'group' as const }),
     ...(mentioned && fault !== 'does not mark mentions' && { mentioned }),
+    ...(fault === 'has the token in the route' && { route: { token } }),
   }
 }

@@ -20,6 +20,7 @@ export type WebhookFault =
   | 'receives before it verifies'
   | 'swallows the error of receive'
   | 'verifies nothing'
+  | 'verifies what it has parsed of the body'
 
 const secret = 'webhook-secret-0123456789'
 const maxAgeMs = 300_000
@@ -62,8 +63,7 @@ function isAllowed({ method, headers, body }: PlatformRequest, fault: WebhookFau
   if (fault === 'accepts any secret') return signature !== undefined
   const age = Math.abs(Date.now() - Number(time))
   if (!(age <= maxAgeMs) && fault !== 'accepts old requests') return false
-  const signed = fault === 'does not verify the body' ? Buffer.from('') : body
-  const expected = compute(signed, fault === 'does not verify the time' ? '' : time)
+  const expected = compute(signedPart(body, fault), fault === 'does not verify the time' ? '' : time)
   const given = signature ?? ''
   if (fault === 'compares only the beginning of the signature') return given.slice(0, 8) === expected.slice(0, 8)
   if (fault === 'compares only what it gets of the signature') return expected.startsWith(given) && given !== ''
@@ -71,13 +71,21 @@ function isAllowed({ method, headers, body }: PlatformRequest, fault: WebhookFau
   return given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
 }
 
+function signedPart(body: Uint8Array, fault: WebhookFault | undefined): Uint8Array {
+  if (fault === 'does not verify the body') return Buffer.from('')
+  if (fault !== 'verifies what it has parsed of the body') return body
+  return Buffer.from(JSON.stringify(JSON.parse(Buffer.from(body).toString())))
+}
+
 /** Repeats a message until it is confirmed. @param fault that of the channel, for which the platform signs */
 export async function openWebhookPlatform(fault?: WebhookFault): Promise<Platform<unknown>> {
   let [count, post] = [0, undefined as ((request: PlatformRequest) => Promise<PlatformResponse>) | undefined]
   function sign(body: Uint8Array, { at, forged }: { at: number; forged: boolean }) {
-    const signed = fault === 'does not verify the body' ? Buffer.from('') : body
     const time = fault === 'does not verify the time' ? '' : String(at)
-    return { 'x-time': String(at), 'x-signature': compute(signed, time, forged ? 'another secret' : secret) }
+    return {
+      'x-time': String(at),
+      'x-signature': compute(signedPart(body, fault), time, forged ? 'another secret' : secret),
+    }
   }
   return {
     config: {},
