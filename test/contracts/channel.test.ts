@@ -237,6 +237,19 @@ describe('the channel contract', () => {
     expect(found).toEqual(expected)
   })
 
+  it('says what the double lacks', async () => {
+    const checks = channelChecks(webhookChannel())
+    const { signature: _, ...unsigned } = await openWebhookPlatform()
+    for (const [name, ability] of [
+      ['refuses requests that its platform has not signed', 'signature'],
+      [keepsIds, 'rename'],
+    ]) {
+      const check = checks.find((one) => one.name === name)!
+      const run = runCheck(check, { channel: webhookChannel(), openPlatform: async () => unsigned })
+      await expect(run).rejects.toThrow(`The double has no "${ability}". Add it, or name it in "without"`)
+    }
+  })
+
   it('has the mutants of the table', () => {
     const withWebhook = webhookMutants.map(([fault, check]) => [`${fault} (with a webhook)`, check] as const)
     const listed = [...lonelyMutants, ...mutants].map((mutant): Mutant => {
