@@ -16,7 +16,7 @@ export default defineScheme({
 function signedContent({ url: readUrl, rawBody }: Pick<SignedRequest, 'url' | 'rawBody'>): string | undefined {
   const url = readUrl()
   const bodyHash = new URLSearchParams(url.split('?', 2)[1]).get('bodySHA256')
-  if (bodyHash !== null) return bodyHash === hash('sha256', rawBody, 'hex') ? url : undefined
+  if (bodyHash !== null) return bodyHash.toLowerCase() === hash('sha256', rawBody, 'hex') ? url : undefined
   const form = new URLSearchParams(rawBody.toString('utf8'))
   const names = [...new Set(form.keys())].toSorted(byCodeUnit)
   return url + names.map((name) => fieldText(name, form.getAll(name))).join('')

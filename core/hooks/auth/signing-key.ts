@@ -30,18 +30,23 @@ function sharedKey(secret: Buffer, algorithm: string, encoding: FullSignature['e
     sign,
     verify(content, signatures) {
       const expected = Buffer.from(sign(content))
-      return signatures.some((one) => isSame(Buffer.from(one), expected))
+      return signatures.some((one) => isSame(Buffer.from(toSpelling(one, encoding)), expected))
     },
   }
 }
 
-/** Compares the encoded texts, so that each signature has one valid spelling. */
+/** Hexadecimal digits may be in upper case: some senders format them so. */
+const toSpelling = (signature: string, encoding: FullSignature['encoding']): string =>
+  encoding === 'hex' ? signature.toLowerCase() : signature
+
+/** Compares the encoded texts, so that no signature of Base64 has two spellings. */
 const isSame = (given: Buffer, expected: Buffer): boolean =>
   given.length === expected.length && timingSafeEqual(given, expected)
 
 function publicKey(raw: Buffer, encoding: FullSignature['encoding']): SigningKey {
   const key = ed25519Key(raw)
-  const isValid = (content: Buffer, signature: string) => {
+  const isValid = (content: Buffer, given: string) => {
+    const signature = toSpelling(given, encoding)
     const bytes = Buffer.from(signature, encoding)
     return bytes.toString(encoding) === signature && verify(null, content, key, bytes)
   }

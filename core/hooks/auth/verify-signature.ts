@@ -165,7 +165,9 @@ function createSignatureChecks(
   const isStale = createStaleCheck(rule, auth.toleranceSeconds)
   const verify = (value: string, request: SignedRequest): Verdict => {
     const fields = fieldsOf(value, separator)
-    const candidates = fields.filter((field) => field.startsWith(prefix)).map((field) => field.slice(prefix.length))
+    const candidates = fields
+      .filter((field) => field.startsWith(prefix))
+      .map((field) => field.slice(prefix.length).trim())
     if (candidates.length === 0) return rejected('the header has no signature of this scheme')
     const timestamp = readTimestamp(rule, fields, request)
     if (rule && timestamp === undefined) return rejected('the timestamp is missing or is not a whole number')

@@ -1,6 +1,6 @@
 // The scheme of Netlify: a JSON Web Token, signed with the shared secret, whose claims contain the hash of the body.
 import { createHmac, hash } from 'node:crypto'
-import { fieldsOfJson } from 'svc-gateway/kit'
+import { fieldsOfJson, textOf } from 'svc-gateway/kit'
 import { defineScheme, type OutgoingRequest, type SignContext, type SignedRequest } from 'svc-gateway/plugin'
 
 const header = 'x-webhook-signature'
@@ -20,7 +20,9 @@ function signedContent({ header: read, rawBody }: SignedRequest): string | undef
   const parts = (read(header) ?? '').trim().split('.')
   const claims = fieldsOfJson(Buffer.from(parts[1] ?? '', 'base64url').toString())
   const isOurs =
-    parts.length === 3 && claims['iss'] === 'netlify' && claims['sha256'] === hash('sha256', rawBody, 'hex')
+    parts.length === 3 &&
+    claims['iss'] === 'netlify' &&
+    textOf(claims['sha256'])?.toLowerCase() === hash('sha256', rawBody, 'hex')
   return isOurs ? `${parts[0]}.${parts[1]}` : undefined
 }
 

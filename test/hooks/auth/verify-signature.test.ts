@@ -14,6 +14,9 @@ import { now, requestOf, type Sample, samples, type Sent, stamp } from '../signi
 const judge = (auth: HookAuth, sent: Omit<Sent, 'body'> & { body: string | Buffer }, at = now) =>
   createVerifier(auth).verify({ ...requestOf(sent), now: at })
 
+/** A signature in hexadecimal digits. */
+const hexPattern = /(?<=^|[=,])[\da-f]{40,}/gi
+
 const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64')
 
 /** Every text that differs from `text` in one bit. */
@@ -62,9 +65,11 @@ describe.each(samples)('$what', (sample: Sample) => {
     const given = sent.headers[header] ?? ''
     // The word "Bearer" may be written in any letters.
     const start = given.startsWith('Bearer ') ? 'Bearer '.length : 0
-    const changed = flips(Buffer.from(given.slice(start))).map(
-      (flipped) => given.slice(0, start) + flipped.toString('latin1'),
-    )
+    // So may hexadecimal digits.
+    const inLowerCase = (value: string) => value.replaceAll(hexPattern, (digits) => digits.toLowerCase())
+    const changed = flips(Buffer.from(given.slice(start)))
+      .map((flipped) => given.slice(0, start) + flipped.toString('latin1'))
+      .filter((value) => inLowerCase(value) !== given)
     const verdicts = await Promise.all(
       changed.map(async (value) =>
         verifier.verify(requestOf({ ...sent, headers: { ...sent.headers, [header]: value } })),
@@ -287,6 +292,27 @@ describe('one signature among several', () => {
     ['slack', (given) => given.replace('v0=', '')],
   ])('is not accepted in another version: %s', async (scheme, what) => {
     expect(await header(scheme, what)).toMatchObject({ ok: false })
+  })
+})
+
+describe('a signature in hexadecimal digits', () => {
+  const hex = samples.flatMap((sample) => {
+    const sent = sample.send(stamp(sample))
+    const given = sent.headers[sample.header] ?? ''
+    const odd = given.replaceAll(hexPattern, (digits) => ` ${digits.toUpperCase()}`)
+    return odd === given ? [] : [{ sample, sent: { ...sent, headers: { ...sent.headers, [sample.header]: odd } } }]
+  })
+
+  it('is valid in upper case and after a blank, and wrong with another digit', async () => {
+    expect(hex.length).toBeGreaterThan(8)
+    for (const { sample, sent } of hex) {
+      const valid = await judge(sample.auth, sent)
+      const given = sent.headers[sample.header] ?? ''
+      const other = given.replace(/[0-9A-F]$/, (digit) => (digit === 'A' ? 'B' : 'A'))
+      const headers = { ...sent.headers, [sample.header]: other }
+      const wrong = await judge(sample.auth, { ...sent, headers })
+      expect([sample.what, valid.ok, wrong.ok]).toEqual([sample.what, true, false])
+    }
   })
 })
 
