@@ -2,6 +2,7 @@
 // what the caller may do.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { createMatcher } from '../kit/matcher.ts'
@@ -142,11 +143,16 @@ export function refuseTokenInQuery({ raw }: FastifyRequest): void {
   if (query !== -1 && new URLSearchParams(url.slice(query + 1)).has('token')) throw new GatewayError('token_in_query')
 }
 
+/** The headers as they were sent. */
+interface RawRequest {
+  raw: Pick<IncomingMessage, 'rawHeaders'>
+}
+
 /** Reads a header by its name in lower case. Throws `malformed_header` when the header is repeated. */
 export type ReadHeader = (name: string) => string | undefined
 
 export const headerReader =
-  (request: FastifyRequest): ReadHeader =>
+  (request: RawRequest): ReadHeader =>
   (name) =>
     readSingleHeader(request, name)
 
@@ -161,19 +167,29 @@ function bearerToken(header: ReadHeader): string | undefined {
   return given !== undefined && /^bearer[ \t]/i.test(given) ? headerValue(given.slice('bearer '.length)) : undefined
 }
 
-/** Trims a value and decodes UTF-8, since Node reads headers as Latin-1. Returns undefined for a blank value. */
-export function headerValue(header: string): string | undefined {
-  const value = header.trim()
-  if (!/[\x80-\xff]/.test(value)) return value || undefined
+/** Trims a value. Returns undefined for a blank one. */
+export const headerValue = (header: string): string | undefined => header.trim() || undefined
+
+/** Decodes UTF-8, since Node reads headers as Latin-1. A value that is no UTF-8 stays as it is. */
+export function decodeHeader(value: string): string {
+  if (!/[\x80-\xff]/.test(value)) return value
   const bytes = Buffer.from(value, 'latin1')
   return isUtf8(bytes) ? bytes.toString('utf8') : value
+}
+
+/** Decodes all headers of a request where they are. */
+export function decodeHeaders({ headers }: IncomingMessage): void {
+  for (const name in headers) {
+    const value = headers[name]
+    if (typeof value === 'string') headers[name] = decodeHeader(value)
+  }
 }
 
 /**
  * Reads a header that may be sent once. Node's `headers` keeps the first of two or joins them, which would hide that
  * the header was repeated.
  */
-function readSingleHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): string | undefined {
+function readSingleHeader({ raw: { rawHeaders } }: RawRequest, name: string): string | undefined {
   let value: string | undefined
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const key = rawHeaders[index] as string
@@ -181,5 +197,5 @@ function readSingleHeader({ raw: { rawHeaders } }: FastifyRequest, name: string)
     if (value !== undefined) throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
     value = rawHeaders[index + 1]
   }
-  return value
+  return value === undefined ? undefined : decodeHeader(value)
 }

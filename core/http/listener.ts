@@ -89,6 +89,8 @@ export function createListener({ limits, renderError, socketPath }: ListenerDeps
         handle(request, response)
       },
     ))
+    // A client that ends its side after its request still reads the reply.
+    Object.assign(server, { httpAllowHalfOpen: true })
     // Ignores an unknown `Expect` header, for which Node would reply with a bare 417.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response))
     server.on('connect', (_request, socket) => {

@@ -12,6 +12,7 @@ import { fastifyPlugin } from 'fastify-plugin'
 import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
+import { decodeHeaders } from './auth.ts'
 import { type Client, createClientResolver } from './client.ts'
 import { createErrorHandler, createRawErrorReply, pathOf, type SendError } from './error-handler.ts'
 import { type ConnectionLimits, connectionLimits, createListener, type Listener, type Upgrade } from './listener.ts'
@@ -84,6 +85,7 @@ export function createServer({
     setCommonHeaders(request, reply)
     request.client = resolveClient(request.raw)
     refuseMalformed(request.raw)
+    decodeHeaders(request.raw)
     if (request.is404) refuseUnknownRoute(app, request, reply)
     const refusal = request.routeOptions.config.alwaysAvailable === true ? undefined : findRefusal()
     if (refusal) throw refusal

@@ -1,12 +1,13 @@
 // The subject of a call over HTTP: the session that it names, and the channel of its headers.
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../http/access.ts'
+import { headerReader } from '../http/auth.ts'
 import { clientOf, ownersFor } from './reach.ts'
 import { resolveSession, type SessionOwners } from './session.ts'
 import type { Subject } from './subject.ts'
 
 interface Call {
-  headers: IncomingHttpHeaders
+  raw: Pick<IncomingMessage, 'rawHeaders'>
   principal: Principal
 }
 
@@ -24,8 +25,6 @@ export function subjectOf(
   }
 }
 
-/** Undefined if the header is missing or blank. */
-export function readHeader({ headers }: Pick<Call, 'headers'>, name: string): string | undefined {
-  const header = headers[name]
-  return (typeof header === 'string' && header.trim()) || undefined
-}
+/** Undefined if the header is missing or blank. Throws `malformed_header` if it is repeated. */
+export const readHeader = (call: Pick<Call, 'raw'>, name: string): string | undefined =>
+  headerReader(call)(name)?.trim() || undefined

@@ -85,6 +85,7 @@ export function registerTools(
           } catch (error) {
             if (!signal.aborted) throw error
             // Nobody is there to read a reply.
+            request.raw.socket.destroy()
             return reply.hijack()
           }
         },

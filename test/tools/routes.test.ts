@@ -1,7 +1,9 @@
 // The tool routes over real sockets: every response, none of which reveals anything about a tool's failure.
 import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { defineTool, InputError, type Tool, Type } from '../../core/plugin/plugin.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { type ToolRoutes, openToolRoutes, plain, plainTools } from './tool-routes.ts'
@@ -124,6 +126,17 @@ describe('POST /tools/invoke', () => {
     expect(named.body.result).toMatchObject({ channel: 'slack', accountId: 'work' })
     const blank = await invoke(routeGroup, { tool: 'echo' }, { 'x-svc-message-channel': '', 'x-svc-account-id': ' ' })
     expect(Object.keys(blank.body.result)).not.toContain('channel')
+  })
+
+  it.each(['x-svc-message-channel', 'x-svc-account-id'])('are refused when they are repeated: %s', async (name) => {
+    const { url } = await openToolRoutes({ test: [echo] })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    const lines = ['POST /tools/invoke HTTP/1.1', 'Host: a', `Authorization: Bearer ${gatewayToken}`, `${name}: slack`]
+    socket.write(
+      [...lines, `${name}: telegram`, 'Connection: close', 'Content-Length: 15', '', '{"tool":"echo"}'].join('\r\n'),
+    )
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [^]*"malformed_header"/)
   })
 
   it('adds action to the arguments if the tool has such an argument and it is not set', async () => {
