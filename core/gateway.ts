@@ -11,6 +11,7 @@ import type { Config, LogConfig } from './config/schema/schema.ts'
 import { pageLink } from './control/page/endpoints.ts'
 import { readVersion } from './version.ts'
 import { describeError, GatewayError } from './errors.ts'
+import { writeBigInts } from './json.ts'
 import { findWarnings, resolveForRunning } from './findings.ts'
 import type { Log } from './plugin/plugin.ts'
 import type { ReloadResult } from './runtime/build-context.ts'
@@ -87,6 +88,7 @@ const storeRetryMs = 1_000
  * signal aborts it, everything that was opened is closed.
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  writeBigInts()
   const opened = new AsyncDisposableStack()
   try {
     return await open(options, opened)

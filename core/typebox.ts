@@ -37,18 +37,38 @@ interface SchemaError {
 /** Compiles a schema. Throws if it is not a valid schema. */
 export function compileCheck(schema: JsonSchema): Check {
   const validator = Compile(schema as TSchema)
+  const fits = withBigInts((value) => validator.Check(value))
   return {
-    fits: (value) => validator.Check(value),
-    problems: (value) => (validator.Check(value) ? [] : explainAll(schema, validator.Errors(value))),
+    fits,
+    problems: (value) => (fits(value) ? [] : explainAll(schema, validator.Errors(withNumbers(value)))),
   }
 }
 
 /** Checks without generating code from the schema: for schemas from untrusted sources. Each check is slower. */
 export function compileInterpreted(schema: JsonSchema): Check {
   return {
-    fits: (value) => interpret(schema as TSchema, value),
-    problems: (value) => explainAll(schema, Errors(schema as TSchema, value)),
+    fits: withBigInts((value) => interpret(schema as TSchema, value)),
+    problems: (value) => explainAll(schema, Errors(schema as TSchema, withNumbers(value))),
   }
+}
+
+/** TypeBox takes a BigInt for no number, so it checks the rounded number instead. Few values hold one. */
+const withBigInts =
+  (fits: (value: unknown) => boolean) =>
+  (value: unknown): boolean => {
+    if (fits(value)) return true
+    const numbers = withNumbers(value)
+    return numbers !== value && fits(numbers)
+  }
+
+/** A copy with numbers in the place of BigInts; the value itself if it holds none. */
+function withNumbers(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'object' || value === null) return value
+  const before = Object.entries(value)
+  const after = before.map(([key, field]) => [key, withNumbers(field)] as const)
+  if (after.every(([, field], index) => Object.is(field, before[index]?.[1]))) return value
+  return Array.isArray(value) ? after.map(([, field]) => field) : Object.fromEntries(after)
 }
 
 /** Checks a value without compiling the schema, for schemas that are rarely used. */
@@ -57,7 +77,7 @@ export function listProblems(schema: JsonSchema, value: unknown): Problem[] {
   const { maxErrors } = Settings.Get()
   Settings.Set({ maxErrors: 1000 })
   try {
-    return explainAll(schema, Errors(schema as TSchema, value))
+    return explainAll(schema, Errors(schema as TSchema, withNumbers(value)))
   } finally {
     Settings.Set({ maxErrors })
   }

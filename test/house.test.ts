@@ -61,6 +61,7 @@ const floors: Record<string, number> = {
   'typed-code.ts': 1,
   'errors.ts': 1,
   'well-formed.ts': 1,
+  'json.ts': 1,
   'version.ts': 1,
   'typebox.ts': 0,
 }

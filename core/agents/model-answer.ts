@@ -3,6 +3,8 @@ import type { GenerateTextStepEndEvent, LanguageModelUsage, TextStreamPart, Tool
 import type { Json } from '../plugin/plugin.ts'
 import type { StepUsage } from '../store/run-spec.ts'
 import { wellFormed } from '../well-formed.ts'
+import type { ExactInputs } from './exact-inputs.ts'
+import { partsOf } from './conversation.ts'
 import { BrokenStreamError } from './model-error.ts'
 import { countTokens } from './history.ts'
 import { readUsage } from './usage.ts'
@@ -63,11 +65,12 @@ interface Source {
   /** The whole step, once the stream has ended. */
   ended(): GenerateTextStepEndEvent | undefined
   estimateInput(): number
+  exactInputs: Pick<ExactInputs, 'restore'>
 }
 
 /** Throws if the stream reports an error, or ends before the answer is complete. */
 export async function readAnswer(
-  { stream, ended, estimateInput }: Source,
+  { stream, ended, estimateInput, exactInputs }: Source,
   limits: OutputLimits,
   onDelta?: (text: string) => void,
 ): Promise<ModelAnswer> {
@@ -90,12 +93,17 @@ export async function readAnswer(
   const message = step?.response.messages.find(({ role }) => role === 'assistant') as Json | undefined
   return {
     ...createAnswer(reading, reading.finishReason),
-    message: wellFormed(message ?? createMessage(reading.text)),
-    calls: [...reading.calls.values()],
+    message: wellFormed(message ? withExactInputs(message, exactInputs) : createMessage(reading.text)),
+    calls: [...reading.calls.values()].map(exactInputs.restore),
     firstTokenMs: step?.performance.timeToFirstOutputMs,
     responseModel: step?.response.modelId.slice(0, maxModelNameLength),
   }
 }
+
+const withExactInputs = (message: Json, { restore }: Pick<ExactInputs, 'restore'>): Json => ({
+  ...(message as object),
+  content: partsOf(message).map((part) => (part.type === 'tool-call' ? restore(part as never) : part)),
+})
 
 /** Ignores parts that neither the reply nor the steps need. */
 function readPart(reading: Reading, part: Part, onDelta?: (text: string) => void): void {

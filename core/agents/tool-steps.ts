@@ -1,6 +1,7 @@
 // The tool steps of a turn: stores each step before its tool is called, makes the call, and stores its result before the
 // model reads it.
 import { describeThrown, type ErrorCode, GatewayError } from '../errors.ts'
+import { holdsBigInt } from '../json.ts'
 import type { Json } from '../plugin/plugin.ts'
 import { type AskedApprovals, parseArgs, type Step, type StoredApproval, type ToolStep } from '../store/store.ts'
 import { type ApprovalReason, ApprovalRequiredError } from '../tools/approval-required.ts'
@@ -202,7 +203,7 @@ async function attemptCall({ problem }: CallRequest, call: () => Promise<Json>):
     const result = await call()
     const { read, length } = limitResult(describeBinaryContent(result))
     const detail = { resultLength: length }
-    const output = { type: typeof read === 'string' ? 'text' : 'json', value: read }
+    const output = toOutput(read)
     return { status: 'succeeded', detail, content: { result: read }, output }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
@@ -213,6 +214,12 @@ async function attemptCall({ problem }: CallRequest, call: () => Promise<Json>):
     const { reason, cause } = describeThrown(error.cause)
     return { ...ended, content: { thrown: cause === undefined ? reason : `${reason}; ${cause}` } }
   }
+}
+
+/** The model library refuses a BigInt inside a JSON result. The model reads the same text. */
+function toOutput(read: Json): Json {
+  if (typeof read === 'string') return { type: 'text', value: read }
+  return holdsBigInt(read) ? { type: 'text', value: JSON.stringify(read) } : { type: 'json', value: read }
 }
 
 const failedCall = (status: 'failed' | 'refused', error: string): CallEnd => ({

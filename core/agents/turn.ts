@@ -17,6 +17,7 @@ import type { Agent } from './agents.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { createOutputLimits, type ModelAnswer, type OutputLimits, readAnswer } from './model-answer.ts'
 import { estimateTokens } from './history.ts'
+import { createExactInputs } from './exact-inputs.ts'
 import { limitOpening, limitSilence, type ModelCallObserver } from './model-silence.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { createToolCalls, type StepApprovals } from './tool-steps.ts'
@@ -191,9 +192,10 @@ async function openModel(
   )
   // The library would print its warnings; they go to the log instead (see below).
   globalThis.AI_SDK_LOG_WARNINGS = false
+  const exactInputs = createExactInputs()
   const watched = ai.wrapLanguageModel({
     model,
-    middleware: [sendWellFormed, limitSilence(firstTokenTimeoutMs, input.modelCalls)],
+    middleware: [sendWellFormed, exactInputs.middleware, limitSilence(firstTokenTimeoutMs, input.modelCalls)],
   })
   const reasoning = resolveReasoning(input.thinking, input.model)
 
@@ -224,7 +226,7 @@ async function openModel(
       })
       const estimateInput = () =>
         estimateTokens([input.system, messages, tools.map(({ args, description }) => [args, description])])
-      return await readAnswer({ stream, ended: () => ended, estimateInput }, limits, input.onDelta)
+      return await readAnswer({ stream, ended: () => ended, estimateInput, exactInputs }, limits, input.onDelta)
     })
 }
 

@@ -1,4 +1,5 @@
 // A client of the control API of the running gateway.
+import { readJson } from '../json.ts'
 import type { ControlClient } from '../plugin/command.ts'
 import { CommandError } from '../plugin/errors.ts'
 import {
@@ -19,7 +20,10 @@ export function createControl(options: ControlOptions): ControlClient {
     const response = await callGateway(gateway, path, { ...request, timeoutMs }).catch((error: Error) => {
       throw createUnreachableError(gateway.address, error)
     })
-    const answer: unknown = await response.json().catch(() => undefined)
+    const answer: unknown = await response
+      .text()
+      .then(readJson)
+      .catch(() => undefined)
     if (response.ok && typeof answer === 'object' && answer !== null) return answer as never
     throw createResponseError(response.status, answer, gateway)
   }

@@ -1,5 +1,6 @@
 // The WebSocket of a running gateway: calls methods and receives notifications.
 import { WebSocket } from 'ws'
+import { readJson } from '../json.ts'
 import type { ControlClient, ControlConnection } from '../plugin/command.ts'
 import { CommandError, exitCodes } from '../plugin/errors.ts'
 import { createUnreachableError, type GatewayAccessPoint } from './locate-gateway.ts'
@@ -35,7 +36,7 @@ export async function connectControl(
   }
 
   socket.on('message', (data: Buffer) => {
-    const { id, method, params, result, error } = JSON.parse(data.toString('utf8')) as Message
+    const { id, method, params, result, error } = readJson(data.toString('utf8')) as Message
     if (method !== undefined) return onNotification(method, params)
     const waiting = pending.get(id ?? 0)
     pending.delete(id ?? 0)

@@ -4,6 +4,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { suggest } from '../config/nearest.ts'
 import { readVersion } from '../version.ts'
 import { firstLineOf, GatewayError, throwSiteOf } from '../errors.ts'
+import { writeBigInts } from '../json.ts'
 import { escapeInLine } from '../kit/escape-for-terminal.ts'
 import { builtins } from '../loader/builtin-commands.ts'
 import type { Command } from '../plugin/command.ts'
@@ -13,6 +14,7 @@ import { createContext } from './context.ts'
 import { createParser, type ListedCommand } from './parser.ts'
 
 export async function runProgram(argv: readonly string[]): Promise<void> {
+  writeBigInts()
   const words = argv.slice(2)
   let staysRunning = false
   try {

@@ -1,4 +1,5 @@
 // Removes secrets, which are marked in the schema, from everything that is shown or logged.
+import { readJson } from '../json.ts'
 import type { JsonSchema } from '../typebox.ts'
 import { allCredentials, type AuthSettings } from './credentials.ts'
 import { replaceValues, type SchemaPosition } from './walk.ts'
@@ -60,7 +61,7 @@ export function createRedactor(values: readonly string[] = []): Redactor {
   const redactLeaf = (_key: string, value: unknown): unknown => (typeof value === 'string' ? text(value) : value)
   // Searching is cheaper than parsing, and few lines contain a secret.
   const json: Redactor['json'] = (given) =>
-    secrets.some((secret) => given.includes(inJson(secret))) ? JSON.stringify(JSON.parse(given, redactLeaf)) : given
+    secrets.some((secret) => given.includes(inJson(secret))) ? JSON.stringify(readJson(given, redactLeaf)) : given
 
   hide(values)
   return { hide, hideForNow, text, json }

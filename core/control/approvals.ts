@@ -4,6 +4,7 @@ import type { Redactor } from '../config/redaction.ts'
 import { GatewayError } from '../errors.ts'
 import { type Principal, reaches, requireContent } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
+import { readJson } from '../json.ts'
 import type { Json } from '../plugin/plugin.ts'
 import { type Answerer, approvalStatuses, type Store, type StoredApproval } from '../store/store.ts'
 import { type Static, Type } from '../typebox.ts'
@@ -99,7 +100,7 @@ export const createApprovalView =
       agentId: approval.agentId,
       sessionKey: approval.sessionKey,
       tool: approval.tool,
-      ...(isShown && { args: hides ? redactArgs(args, redactor) : (JSON.parse(args) as unknown) }),
+      ...(isShown && { args: hides ? redactArgs(args, redactor) : readJson(args) }),
       ...(args !== null && { argsLength: args.length }),
       ...(hides && { hidesSecrets: true }),
       origin: approval.origin,
@@ -117,7 +118,7 @@ export const createApprovalView =
 function redactArgs(args: string, { text, json }: Pick<Redactor, 'text' | 'json'>): Json {
   const redacted = text(json(args))
   try {
-    return JSON.parse(redacted) as Json
+    return readJson(redacted) as Json
   } catch {
     return redacted
   }

@@ -162,9 +162,10 @@ const scopes: Record<Access['scope'], string> = {
 const describeAccess = ({ needs, scope }: Access): string =>
   `Needs the role ${neededRole[needs]}. ${scopes[scope]}`.trim()
 
-const contentOf = (body: unknown, { readsForms }: RouteInfo['schema']): Node => ({
+const contentOf = (body: unknown, { readsForms, readsText }: RouteInfo['schema']): Node => ({
   ...json(body ?? {}),
   ...(readsForms && Object.fromEntries(formTypes.map((type) => [type, { schema: { type: 'object' } }]))),
+  ...(readsText && { 'text/*': { schema: { type: 'string' } } }),
 })
 
 const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data']

@@ -17,12 +17,17 @@ export function compileConditions({ headers = {}, payload = {}, item = {} }: Ski
   const inBody = (part: 'payload' | 'item', conditions: Readonly<Record<string, Condition>>): Matches[] =>
     Object.entries(conditions).map(([text, condition]) => {
       const [path = [], fits] = [parsePath(text), compileCondition(condition)]
-      return (request) => fits(lookUp(request[part], path))
+      return (request) => fits(toComparable(lookUp(request[part], path)))
     })
   // Headers first, because they are cheaper.
   const all = [...ofHeaders, ...inBody('payload', payload), ...inBody('item', item)]
   return all.length === 0 ? undefined : (request) => all.every((matches) => matches(request))
 }
+
+/** An integer beyond 2^53 is the text of its digits, because the configuration can write it only so. */
+const toComparable = (value: unknown): unknown => (Array.isArray(value) ? value.map(digitsOf) : digitsOf(value))
+
+const digitsOf = (value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
 
 type Fits = (value: unknown) => boolean
 

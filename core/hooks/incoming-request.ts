@@ -101,7 +101,7 @@ export function handshakeOf(request: FastifyRequest, authContext: AuthContext): 
 function storedBody({ rawBody, text, headers }: FastifyRequest, { keepBody }: AuthContext): string | null {
   if (!keepBody) return null
   if (isMultipart(headers['content-type'])) return text || null
-  return rawBody?.toString('utf8') ?? null
+  return text || (rawBody?.toString('utf8') ?? null)
 }
 
 const senderOf = (

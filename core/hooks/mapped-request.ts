@@ -1,5 +1,7 @@
 // The request that mappings, templates, transforms and presets read.
+import type { MappingConfig } from '../config/schema/schema.ts'
 import type { TemplateScope } from '../config/template/template.ts'
+import type { GatewayError } from '../errors.ts'
 import { parseJsonField } from '../http/payload.ts'
 import { parseStoredBody } from '../http/webhook-body.ts'
 import { visibleHeaders, visibleQuery } from '../kit/secret-names.ts'
@@ -9,6 +11,10 @@ export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
   headers: Readonly<Record<string, string>>
   /** Whether the body was a form, whose fields are text. Absent: it was JSON. */
   isForm?: boolean
+  /** The whole body, if its type is neither JSON nor a form. */
+  plainText?: string | undefined
+  /** Why that body is no JSON. */
+  problem?: GatewayError | undefined
 }
 
 interface StoredBody {
@@ -29,10 +35,10 @@ export function readStoredRequest(
     Object.entries(headers as Record<string, string>).map(([name, value]) => [name.toLowerCase(), value]),
   )
   const contentType = 'contentType' in given ? given.contentType : received['content-type']
-  const { payload, isForm } = parseStoredBody(rawBody, contentType)
+  const { text: _text, ...body } = parseStoredBody(rawBody, contentType)
   return {
-    payload,
-    isForm,
+    ...body,
+    payload: body.payload,
     headers: visibleHeaders(received, hiddenHeaders),
     query: visibleQuery(query as Record<string, unknown>),
     path: hook,
@@ -40,9 +46,17 @@ export function readStoredRequest(
   }
 }
 
-/** Reads fields of a form as JSON. It throws `invalid_request` for a field with other text. */
-export function createFieldParser(names: readonly string[] | undefined): (request: MappedRequest) => MappedRequest {
-  return (request) => {
+/**
+ * Reads a body as a mapping wants it: other text as `{ text }`, and fields of a form as JSON. Throws `invalid_request`
+ * or `invalid_json` if the body cannot be read so.
+ */
+export function createBodyReader({
+  body,
+  jsonFields: names,
+}: Pick<MappingConfig, 'body' | 'jsonFields'>): (request: MappedRequest) => MappedRequest {
+  return ({ plainText, problem, ...request }) => {
+    if (body === 'text' && plainText !== undefined) return { ...request, payload: { text: plainText } }
+    if (problem) throw problem
     if (names === undefined || !request.isForm) return request
     const payload = { ...(request.payload as Record<string, unknown>) }
     for (const name of names) if (Object.hasOwn(payload, name)) payload[name] = parseField(payload[name], name)

@@ -106,6 +106,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
   }
   const body = await parseWebhookBody(request.rawBody, request.headers['content-type'])
   request.text = body.text
+  if (body.problem && !hookRoute.mappings.some(({ takesText }) => takesText)) throw body.problem
   const mapped = readMappedRequest(hook, request, { ...body, now: new Date().toISOString() })
   const mapping = hookRoute.findMapping(mapped)
   if (!mapping) throw noHook()
@@ -130,15 +131,14 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
 const readMappedRequest = (
   { name, hookRoute }: Hook,
   request: FastifyRequest,
-  { payload, isForm, now }: WebhookBody & Pick<MappedRequest, 'now'>,
+  { text: _text, ...body }: WebhookBody & Pick<MappedRequest, 'now'>,
 ): MappedRequest => ({
-  payload,
-  isForm,
+  ...body,
+  payload: body.payload,
   // Hides the headers of every mapping of this name: the request may hold the secret of one that it did not reach.
   headers: visibleHeaders(request.headers, hookRoute.hiddenHeaders),
   query: request.query as Record<string, unknown>,
   path: name,
-  now,
 })
 
 /** An id in a signed body matters only beside an `Idempotency-Key`, over which it takes precedence. */
@@ -233,6 +233,7 @@ function schemaOf({ name, hookRoute }: Hook) {
     readsHeaders: AgentHeaders,
     readsBody: () => (mappings.length === 1 ? mappings[0]?.payloadSchema() : undefined),
     readsForms: true,
+    readsText: mappings.some(({ takesText }) => takesText),
     signed: isSigned(hookRoute) && !acceptsToken,
     response: { 200: isSigned(hookRoute) ? withHandshakes : MappedReply, ...failures(404, 422, 500) },
   }

@@ -19,7 +19,7 @@ import type { NewRun, SkippedBy } from '../store/store.ts'
 import type { JsonSchema } from '../typebox.ts'
 import { type Action, defined, lazily, type MappedFields, type ReadAction } from './mapped-action.ts'
 import { compileConditions, compileItemSkip, compileSkip, type Matches } from './conditions.ts'
-import { createFieldParser, type MappedRequest } from './mapped-request.ts'
+import { createBodyReader, type MappedRequest } from './mapped-request.ts'
 import { findUnmet } from './match.ts'
 import { createPayloadReader } from './preset-payload.ts'
 import { type CheckRate, createRateLimit } from './rate-limit.ts'
@@ -50,6 +50,8 @@ export interface Mapping {
   findUnmet(request: MappedRequest): string[]
   /** Whether its text reaches the model without the external content wrapper. */
   trusted: boolean
+  /** Whether it accepts text that is neither JSON nor a form. */
+  takesText: boolean
   /** Whether the bodies of its requests are stored. */
   keepBody: boolean
   /** Undefined: senders show the hook token. */
@@ -104,7 +106,7 @@ export function createMapping(
   const preset = seed.preset && createPresetReader(seed.preset, seed.presetConfig ?? {})
   const transform = seed.transform && createTransformCall(seed.transform, { config, id, log })
   const matches = compileConditions(config.match ?? {})
-  const read = createFieldParser(config.jsonFields)
+  const read = createBodyReader(config)
   const findSkip = compileSkip(config.skip)
   const findItemSkip = compileItemSkip(config.skip)
   const lacksId = compileHasEmpty(config.sessionKey ?? '')
@@ -119,6 +121,7 @@ export function createMapping(
     matches: matches && ((request) => holds(matches, () => read(request))),
     findUnmet: (request) => findUnmet(config, request),
     trusted: config.allowUnsafeExternalContent === true,
+    takesText: config.body === 'text',
     keepBody: config.keepBody ?? keepBody,
     verifier: config.auth && createVerifier(config.auth, { schemes, hookUrl, log }),
     secrets: config.auth && secretUse.open(id, config.auth),

@@ -2,11 +2,11 @@
 import { normalizeHookName } from '../config/hooks-path.ts'
 import type { MappingConfig } from '../config/schema/schema.ts'
 import { compileConditions } from './conditions.ts'
-import { createFieldParser, type MappedRequest } from './mapped-request.ts'
+import { createBodyReader, type MappedRequest } from './mapped-request.ts'
 
-/** The keys of `match` that do not hold. Throws `invalid_request` if a field of `jsonFields` is not JSON. */
-export function findUnmet({ match = {}, jsonFields }: MappingConfig, received: MappedRequest): string[] {
-  const request = createFieldParser(jsonFields)(received)
+/** The keys of `match` that do not hold. Throws if the mapping cannot read the body. */
+export function findUnmet({ match = {}, ...config }: MappingConfig, received: MappedRequest): string[] {
+  const request = createBodyReader(config)(received)
   const conditions = (['headers', 'payload'] as const).flatMap((part) =>
     Object.entries(match[part] ?? {}).map(([name, condition]) => ({ part, name, condition })),
   )

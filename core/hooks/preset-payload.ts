@@ -1,5 +1,6 @@
 // Reads the payload of a preset by its schema. A required field that does not fit refuses the payload; an optional one
 // never does, because an alert must not get lost over a field that is only shown.
+import { holdsBigInt } from '../json.ts'
 import { isRecord } from '../config/walk.ts'
 import { compileCheck, compileInterpreted, firstProblem, type JsonSchema } from '../typebox.ts'
 
@@ -17,7 +18,7 @@ interface PresetPayload {
 export function createPayloadReader(schema: JsonSchema): (payload: unknown) => PresetPayload {
   const check = compileCheck(schema)
   return (received) => {
-    if (check.fits(received)) return { payload: received }
+    if (check.fits(received) && !holdsBigInt(received)) return { payload: received }
     const payload = fit(schema, received)
     return check.fits(payload) ? { payload } : { payload, problem: firstProblem(check.problems(payload)) }
   }
@@ -36,17 +37,21 @@ function fit(schema: JsonSchema, value: unknown): unknown {
     return value.map((item) => fit(items, item)).filter((item) => fits(items, item))
   if (type === 'string') return asText(value) ?? value
   if ((type === 'number' || type === 'integer') && isNumeral(value)) return Number(value)
+  // A preset calculates with it. An integer may be an id, which must keep its digits.
+  if (type === 'number' && typeof value === 'bigint') return Number(value)
   return value
 }
 
 /** The first alternative that the value fits, as it is or converted. */
 function fitOne(alternatives: readonly Schema[], value: unknown): unknown {
-  if (alternatives.some((schema) => fits(schema, value))) return value
-  for (const schema of alternatives) {
-    const fitted = fit(schema, value)
-    if (fits(schema, fitted)) return fitted
-  }
-  return value
+  if (!holdsBigInt(value) && alternatives.some((schema) => fits(schema, value))) return value
+  const fitting = alternatives
+    .map((schema) => ({ schema, fitted: fit(schema, value) }))
+    .filter(({ schema, fitted }) => fits(schema, fitted))
+    .map(({ fitted }) => fitted)
+  // A text keeps the digits of an id.
+  const text = typeof value === 'bigint' ? fitting.find((fitted) => typeof fitted === 'string') : undefined
+  return text ?? fitting[0] ?? value
 }
 
 function fitFields({ properties, required }: Schema, value: Record<string, unknown>): Record<string, unknown> {
@@ -63,10 +68,12 @@ function fitFields({ properties, required }: Schema, value: Record<string, unkno
 
 /** A number or a truth value as text, and a list of such values separated by commas. */
 function asText(value: unknown): string | undefined {
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (isShort(value)) return String(value)
   if (!Array.isArray(value) || value.length === 0 || value.length > mostListed) return undefined
-  return value.every((item) => ['string', 'number', 'boolean'].includes(typeof item)) ? value.join(', ') : undefined
+  return value.every((item) => typeof item === 'string' || isShort(item)) ? value.join(', ') : undefined
 }
+
+const isShort = (value: unknown): boolean => ['number', 'bigint', 'boolean'].includes(typeof value)
 
 const mostListed = 100
 

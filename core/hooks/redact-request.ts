@@ -1,5 +1,6 @@
 // Redacts what is stored of a request: credentials and signatures in its headers, and tokens in the body of a handshake.
 import type { IncomingHttpHeaders } from 'node:http'
+import { readJson } from '../json.ts'
 import { isSecretName, redacted } from '../kit/secret-names.ts'
 
 /** All headers as JSON; credentials and signatures are redacted. */
@@ -15,4 +16,4 @@ export function redactHeaders(headers: IncomingHttpHeaders, hidden: readonly str
 
 /** The same JSON; whatever has the name of a secret is redacted. */
 export const redactBody = (body: string): string =>
-  JSON.stringify(JSON.parse(body), (name, value: unknown) => (isSecretName(name) ? redacted : value))
+  JSON.stringify(readJson(body), (name, value: unknown) => (isSecretName(name) ? redacted : value))

@@ -67,9 +67,9 @@ export async function tryTransform(
       { keepBody: config.hooks.keepBody, readAction, secretUse: noSecretUse, schemes: extensions.schemes, log },
     )
     if (body.length > config.hooks.maxBodyBytes) throw new GatewayError('payload_too_large')
-    const { payload, isForm } = await parseWebhookBody(body, request.headers['content-type'])
+    const { text: _text, ...read } = await parseWebhookBody(body, request.headers['content-type'])
     const headers = visibleHeaders(request.headers, mapping.verifier?.hiddenHeaders)
-    const mapped = { payload, isForm, headers, query: {}, path, now }
+    const mapped = { ...read, payload: read.payload, headers, query: {}, path, now }
     const planner = plannerOf({ config, dir, extensions, log })
     const { providerId } = await planMapped(planner, { mapping, request: mapped })
     if (typeof providerId === 'string') checkProviderId(providerId)

@@ -2,7 +2,9 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { type Accept, decode, parsePayload } from './payload.ts'
+import { headerReader } from './auth.ts'
+import { decode } from './charset.ts'
+import { type Accept, parsePayload } from './payload.ts'
 
 export interface BodyOptions {
   /** The largest accepted size, in bytes. */
@@ -19,6 +21,8 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
   return (request, _reply, done) => {
     const { raw } = request
     if (raw.method !== 'POST') return done()
+    // Of two, Node would keep the first.
+    headerReader(request)('content-type')
     const refusal = findRefusal(raw.headers, maxBytes)
     if (refusal) return done(refusal)
     return collect(raw, maxBytes, (error, bytes) => done(error ?? setBody(request, bytes)))
@@ -28,8 +32,9 @@ export function readBody({ maxBytes, accept }: BodyOptions): preValidationHookHa
     try {
       request.rawBody = bytes
       if (!accept) return undefined
-      request.text = decode(bytes)
-      request.body = parsePayload(request.text, accept, request.raw.headers['content-type'])
+      const contentType = request.raw.headers['content-type']
+      request.text = decode(bytes, contentType)
+      request.body = parsePayload(request.text, accept, contentType)
       return undefined
     } catch (problem) {
       return problem as Error

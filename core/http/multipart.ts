@@ -2,6 +2,7 @@
 import type { BusboyInstance } from '@fastify/busboy'
 import { GatewayError } from '../errors.ts'
 import { wellFormed } from '../well-formed.ts'
+import { checkMultipartTexts } from './charset.ts'
 import { addField, type Form } from './payload.ts'
 
 /** What a payload holds of a file. */
@@ -27,11 +28,18 @@ export async function parseMultipart(bytes: Buffer, contentType: string): Promis
   const limits = { parts: maxParts, headerSize: maxPartHeaderBytes, fieldSize: bytes.length + 1 }
   try {
     const parser = new Busboy({ headers: { 'content-type': contentType }, limits })
-    return wellFormed(await readParts(parser, bytes))
+    const parts = wellFormed(await readParts(parser, bytes))
+    checkMultipartTexts(bytes, boundaryOf(contentType), JSON.stringify(parts))
+    return parts
   } catch (cause) {
     if (cause instanceof GatewayError) throw cause
     throw malformed('is not complete, or does not match the boundary in Content-Type', cause)
   }
+}
+
+function boundaryOf(contentType: string): string | undefined {
+  const [, quoted, plain] = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^\s;"]+))/i.exec(contentType) ?? []
+  return quoted ?? plain
 }
 
 function readParts(parser: BusboyInstance, bytes: Buffer): Promise<Form<Part>> {

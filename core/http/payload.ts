@@ -1,7 +1,7 @@
-// Parses bodies: strict UTF-8, then JSON of bounded depth, or a form where the route accepts one. Errors never quote
-// the body.
-import { isUtf8 } from 'node:buffer'
+// Parses bodies: JSON of bounded depth, or a form where the route accepts one. Errors never quote the body.
 import { GatewayError } from '../errors.ts'
+import { parseFormText } from './charset.ts'
+import { readJson } from '../json.ts'
 import { wellFormedJson } from '../well-formed.ts'
 
 /** What a route accepts: an object, or what a webhook of any service may send (also a top-level array or a form). */
@@ -9,16 +9,10 @@ export type Accept = 'object' | 'object-or-array-or-form'
 
 const maxDepth = 64
 
-/** Decodes UTF-8. A byte order mark stays in the text. */
-export function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw new GatewayError('invalid_json')
-  return bytes.toString('utf8')
-}
-
 export function parsePayload(decoded: string, accept: Accept, contentType: string | undefined): object {
-  const text = decoded.startsWith(byteOrderMark) ? decoded.slice(1) : decoded
+  const text = withoutMark(decoded)
   if (text === '') return {}
-  if (accept !== 'object' && isForm(contentType) && !looksLikeJson(text)) return parseForm(text)
+  if (accept !== 'object' && isForm(contentType) && !looksLikeJson(text)) return parseForm(text, contentType)
   const value = parseJson(text)
   if (typeof value !== 'object' || value === null || (accept === 'object' && Array.isArray(value))) {
     throw new GatewayError(
@@ -32,10 +26,12 @@ export function parsePayload(decoded: string, accept: Accept, contentType: strin
 
 const byteOrderMark = '\ufeff'
 
+export const withoutMark = (text: string): string => (text.startsWith(byteOrderMark) ? text.slice(1) : text)
+
 /** Parses JSON text inside a field of a form. `name` is the name of the field. */
 export function parseJsonField(text: string, name: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
+    const value = readJson(text)
     // The field itself is one level.
     sanitize(value, 2)
     return wellFormedJson(text, value)
@@ -47,7 +43,7 @@ export function parseJsonField(text: string, name: string): unknown {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     throw new GatewayError('invalid_json')
   }
@@ -79,9 +75,9 @@ export const isForm = (contentType: string | undefined): boolean =>
 /** `curl -d '{…}'` declares its JSON as a form. A real form would have encoded the bracket. */
 export const looksLikeJson = (text: string): boolean => /^\s*[{[]/.test(text)
 
-function parseForm(text: string): object {
+function parseForm(text: string, contentType: string | undefined): object {
   const form: Form<string> = {}
-  for (const [name, value] of new URLSearchParams(text)) addField(form, name, value)
+  for (const [name, value] of parseFormText(text, contentType)) addField(form, name, value)
   return form
 }
 

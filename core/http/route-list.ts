@@ -22,6 +22,8 @@ declare module 'fastify' {
     readsBody?: (reader: DocumentReader) => JsonSchema | undefined
     /** True: the body may also be a form, of either kind. */
     readsForms?: boolean
+    /** Whether it also accepts any other text. */
+    readsText?: boolean
     /** True: senders sign their requests, so the credential of the route group is not needed. */
     signed?: boolean
     /** True: HEAD has a route of its own. The one that Fastify adds to a GET is not listed. */

@@ -33,7 +33,7 @@ export const labelOf = (labels: Alert['labels'], name: string): string => {
 }
 
 const textOf = (value: unknown, length: number): string =>
-  ['string', 'number', 'boolean'].includes(typeof value) ? line(String(value), length) : ''
+  ['string', 'number', 'bigint', 'boolean'].includes(typeof value) ? line(String(value), length) : ''
 
 /** How many alerts fire and how many are over: `2 firing, 1 resolved`. */
 export function countAlerts(alerts: readonly Alert[]): string {

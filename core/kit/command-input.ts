@@ -1,5 +1,6 @@
 // What commands read: the values of options, files, standard input and JSON; and words of a shell, to print them.
 import { readFileSync } from 'node:fs'
+import { readJson } from '../json.ts'
 import { CommandError, InputError } from '../plugin/errors.ts'
 import { parseDuration } from './duration.ts'
 
@@ -40,7 +41,7 @@ export function readBytesOf(option: string, file: string): Buffer {
 /** Parses JSON. `what` names it in the message of the `CommandError`. */
 export function parseJson(what: string, text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readJson(text)
   } catch {
     throw new CommandError(`${what} is not valid JSON.`)
   }

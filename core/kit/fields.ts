@@ -1,4 +1,5 @@
 // Lists the fields of a payload about which there is no sentence, and reads numbers that JSON may have rounded.
+import { textOf } from './shapes.ts'
 import { clip, line } from './text.ts'
 
 /** How `listFields` names and shows the fields of an object. */
@@ -33,17 +34,18 @@ export function listFields(
 /** A text, number or truth value as one line; `undefined` for an object that has fields. */
 export function valueText(value: unknown): string | undefined {
   if (typeof value === 'object' && value !== null) return undefined
+  if (typeof value === 'bigint') return String(value)
   if (typeof value === 'number') return exactNumber(value) ?? '(a number that is too large to be read exactly)'
   return typeof value === 'string' ? line(value) : typeof value === 'boolean' ? String(value) : ''
 }
 
-/** A number as text; `undefined` for an integer above 2^53. JSON has rounded it, so an id may be another thing's. */
+/** A number as text; `undefined` for an integer above 2^53, which may be rounded. In a payload it is a BigInt. */
 export const exactNumber = (value: number): string | undefined =>
   Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value)
 
 /** An id that is a text or a number, if it is known exactly, as one line of at most 200 characters. */
 export const exactId = (id: unknown): string | undefined =>
-  line(typeof id === 'string' ? id : typeof id === 'number' ? exactNumber(id) : undefined, 200) || undefined
+  line(typeof id === 'number' ? exactNumber(id) : typeof id === 'bigint' ? String(id) : textOf(id), 200) || undefined
 
 /**
  * Fields that somebody filled in, for the details and the text of a message: short answers are one line each, longer

@@ -1,4 +1,5 @@
 // Reads values of unknown shape: whatever comes from outside is checked before it is used.
+import { readJson } from '../json.ts'
 
 /** The fields of an object; none if the value is something else. Each of them may be anything. */
 export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
@@ -7,7 +8,7 @@ export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
 /** The fields of the object that a JSON text holds; none if it holds something else or is not JSON. */
 export function fieldsOfJson(text: string): Readonly<Record<string, unknown>> {
   try {
-    return fieldsOf(JSON.parse(text))
+    return fieldsOf(readJson(text))
   } catch {
     return {}
   }

@@ -1,7 +1,7 @@
 // What every running extension gets: a log, state of its own, and the signal that ends it.
 
 /** A value that JSON can hold: what `state` stores and tools return. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
+export type Json = string | number | bigint | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 
 /** A structured logger. The gateway adds the name of the extension to each line and redacts configured secrets. */
 export interface Log {

@@ -63,6 +63,8 @@ export interface PresetMapping extends Omit<ActionOverrides, 'message' | 'text' 
   forEach?: string
   /** Fields of a form that hold JSON text, such as `payload`: the preset reads them as JSON. */
   jsonFields?: string[]
+  /** `text`: a body that is neither JSON nor a form becomes `{ text }`. */
+  body?: 'text'
   /** Whether the bodies of its requests are stored. Default: `hooks.keepBody`. */
   keepBody?: boolean
   /** Maximum number of its runs in progress at once; further runs wait. */

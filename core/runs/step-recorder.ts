@@ -1,4 +1,5 @@
 // Records the steps of an attempt: stores them, shortened and without secrets, and publishes them.
+import { readJson } from '../json.ts'
 import type { Json } from '../plugin/plugin.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
 import {
@@ -61,7 +62,7 @@ export function createStepRecorder(
   const shortenValue = (value: Json): Json => {
     const text = JSON.stringify(value)
     const safe = redactJson(text)
-    if (safe.length <= maxLength) return safe === text ? value : (JSON.parse(safe) as Json)
+    if (safe.length <= maxLength) return safe === text ? value : (readJson(safe) as Json)
     const whole = typeof value === 'string' ? (JSON.parse(safe) as string) : safe
     return `${whole.slice(0, maxLength).toWellFormed()}\n[cut: ${whole.length} characters in all]`
   }

@@ -1,6 +1,7 @@
 // Invokes a tool: checks policy and arguments, runs it within its deadline, and returns its result as plain JSON.
 import { GatewayError } from '../errors.ts'
 import { isInputError } from '../plugin/errors.ts'
+import { readJson } from '../json.ts'
 import { wellFormedJson } from '../well-formed.ts'
 import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin/plugin.ts'
 import type { AuditSource } from '../store/store.ts'
@@ -154,7 +155,7 @@ function toJsonResult(value: unknown): Json {
   if (value === undefined || value === null) return null
   const text = stringify(value)
   if (text.length > maxResultLength) throw failed(`its result is longer than ${maxResultLength} characters of JSON`)
-  return wellFormedJson(text, JSON.parse(text) as Json)
+  return wellFormedJson(text, readJson(text) as Json)
 }
 
 function stringify(value: unknown): string {

@@ -1,5 +1,6 @@
 // The built-in model: a few deterministic rules that need no key and no network.
 import { createHash } from 'node:crypto'
+import { parseJson } from 'svc-gateway/kit'
 import { defineProvider, type LanguageModel, Type } from 'svc-gateway/plugin'
 
 type Model = Extract<LanguageModel, { specificationVersion: 'v4' }>
@@ -83,7 +84,7 @@ function askedTool(content: string, tools: FunctionTool[]): Decision | undefined
   const [, name, json] = /(?:^|\s)\/(\w+)[ \t]*(\{[\s\S]*\})?/.exec(content) ?? []
   if (!name || !tools.some((tool) => tool.name === name)) return undefined
   try {
-    return { because: `the message asks for ${name}`, call: { name, args: JSON.parse(json ?? '{}') as object } }
+    return { because: `the message asks for ${name}`, call: { name, args: parseJson('', json ?? '{}') as object } }
   } catch {
     return {
       because: 'the arguments are not JSON',

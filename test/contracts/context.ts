@@ -1,4 +1,5 @@
 // The context of an extension in tests: state in memory, a readable log, and a signal that can be aborted.
+import { writeBigInts } from '../../core/json.ts'
 import type { ChannelContext, ExtensionContext, Json, LoginContext, LoginQuestion } from '../../core/plugin/plugin.ts'
 
 export interface TestContext extends ExtensionContext {
@@ -18,6 +19,8 @@ export interface TestContext extends ExtensionContext {
  * Creates a context for one test. For a channel, add its members: `{ ...createTestContext(), accountId, … }`.
  */
 export function createTestContext({ answers = [] }: { answers?: readonly string[] } = {}): TestContext {
+  // As in a gateway.
+  writeBigInts()
   const controller = new AbortController()
   const values = new Map<string, Json>()
   const logged: TestContext['logged'][number][] = []

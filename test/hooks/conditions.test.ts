@@ -291,6 +291,7 @@ describe('the check of conditions', () => {
     [{ payload: { a: { in: [] } } }, 'match.payload.a.in must not be empty'],
     [{ payload: { a: { exists: 'yes' } } }, 'match.payload.a.exists must be true or false'],
     [{ payload: { 'a b': 1 } }, 'match.payload.a b is not a path in the payload'],
+    [{ payload: { id: { in: ['a', 2 ** 60] } } }, 'match.payload.id is compared with an integer beyond 2^53'],
     [{ headers: { 'x event': 'a' } }, 'match.headers.x event is not the name of a header'],
     [{ headers: { 'x-count': 5 } }, 'match.headers.x-count is compared with 5, but headers are text; write "5"'],
     [{ headers: { 'x-count': { in: ['5', 6] } } }, 'match.headers.x-count is compared with 6'],

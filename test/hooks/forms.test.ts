@@ -29,6 +29,8 @@ const { post, get } = shareGateway({
         messageTemplate: 'pressed by {{ payload.payload.user.name }}',
         idempotencyKey: '{{ payload.payload.id }}',
       },
+      { id: 'text', match: { path: 'text' }, body: 'text', ...quiet, messageTemplate: '{{ text }}|{{ a }}' },
+      { id: 'header', match: { path: 'header' }, ...quiet, messageTemplate: '{{ headers.x-name }}' },
       { id: 'other', match: { path: 'slack' }, jsonFields: ['payload'], ...quiet, messageTemplate: '{{ payload }}' },
     ],
   },
@@ -169,4 +171,97 @@ describe('jsonFields', () => {
     expect(await status('1e999')).toContain('out of range')
     expect(await status('{"__proto__":{"a":1},"b":2}')).toBe('{"payload":{"b":2}}')
   })
+})
+
+describe('a declared charset', () => {
+  const latin1 = (text: string) => Buffer.from(text, 'latin1')
+  const form = (charset: string) => ({ 'content-type': `application/x-www-form-urlencoded; charset=${charset}` })
+  const json = (charset: string) => ({ 'content-type': `application/json;charset="${charset}"` })
+  const part = (charset: string, text: Buffer | string, name = 'name="a"') =>
+    Buffer.concat([
+      latin1(`--XX\r\nContent-Disposition: form-data; ${name}\r\nContent-Type: text/plain; charset=${charset}\r\n\r\n`),
+      Buffer.from(text),
+      latin1('\r\n--XX--\r\n'),
+    ])
+
+  it.each<[string, string | Buffer, Record<string, string>]>([
+    ['a form in Latin 1', 'a=Gr%FC%DFe+%80', form('ISO-8859-1')],
+    ['a form in Latin 1 without escapes', latin1('a=Gr\xfc\xdfe+\x80'), form('windows-1252')],
+    ['a form in UTF-8', 'a=Gr%C3%BC%C3%9Fe+%E2%82%AC', form('utf8')],
+    ['JSON in Latin 1', latin1('{"a":"Gr\xfc\xdfe \x80"}'), json('iso-8859-1')],
+    ['JSON in UTF-16', Buffer.from('{"a":"Grüße €"}', 'utf16le'), json('UTF-16LE')],
+    ['a part in UTF-8', part('UTF-8', 'Grüße €'), multipartType],
+  ])('is obeyed, also in a replay: %s', async (_case, body, headers) => {
+    expect(await messageOf('/hooks/form', body as string, headers)).toBe('{"a":"Grüße €"}')
+  })
+
+  it('is obeyed where a character has a letter as its second byte', async () => {
+    expect(await messageOf('/hooks/form', 'a=%83A', form('Shift_JIS'))).toBe('{"a":"ア"}')
+    expect(await messageOf('/hooks/form', 'a=%EF%BF%BD&b=%zz&c=\ufffd', formType)).toBe(
+      '{"a":"\ufffd","b":"%zz","c":"\ufffd"}',
+    )
+  })
+
+  it.each<[string, string | Buffer, Record<string, string>]>([
+    ['a form that is not UTF-8', 'a=Gr%FC', formType],
+    ['a form that declares UTF-8', 'a=Gr%FC', form('utf-8')],
+    ['JSON that is not UTF-16', latin1('{"a":1}!'.slice(0, 7)), json('utf-16le')],
+    ['an unknown charset', '{"a":1}', json('klingon')],
+    ['an unknown charset of a form', 'a=1', form('klingon')],
+    ['a part in another charset', part('windows-1252', latin1('\x80')), multipartType],
+    ['a part that is not UTF-8', part('utf-8', latin1('Gr\xfc')), multipartType],
+  ])('is refused, and never damages text: %s', async (_case, body, headers) => {
+    const { status, body: answer } = await post('/hooks/form', body, headers)
+    expect({ status, type: answer.error?.type, fix: answer.error?.message.endsWith('send UTF-8.') }).toEqual({
+      status: 400,
+      type: 'invalid_request',
+      fix: true,
+    })
+  })
+
+  it('does not concern the content of files', async () => {
+    const file = part('windows-1252', latin1('\x80'), 'name="a"; filename="a.txt"')
+    expect((await post('/hooks/form', file, multipartType)).status).toBe(200)
+  })
+})
+
+describe('a mapping with body: "text"', () => {
+  it.each<[string, string, string]>([
+    ['text/plain', 'ETH above 3000', 'ETH above 3000|'],
+    ['text/plain; charset=utf-8', '{"a":1}', '{"a":1}|'],
+    ['application/xml', '\ufeff<a>ü</a>', '<a>ü</a>|'],
+    ['application/x-ndjson', '{"a":1}\n{"a":2}', '{"a":1}\n{"a":2}|'],
+    ['application/json', '{"a":1}', '|1'],
+    ['application/cloudevents+json; charset=utf-8', '{"a":1,"text":"t"}', 't|1'],
+    ['application/x-www-form-urlencoded', 'a=1', '|1'],
+  ])('reads %s as it is declared, also in a replay', async (type, body, message) => {
+    expect(await messageOf('/hooks/text', body, { 'content-type': type })).toBe(message)
+  })
+
+  it('refuses what claims to be JSON and is not', async () => {
+    const broken = await post('/hooks/text', '{"a":', { 'content-type': 'application/json' })
+    expect(broken).toMatchObject({ status: 400, body: { error: { type: 'invalid_json' } } })
+  })
+
+  it('is what a 400 of other mappings names', async () => {
+    const { status, body } = await post('/hooks/form', 'ETH above 3000', { 'content-type': 'text/plain' })
+    expect(status).toBe(400)
+    expect(body.error).toMatchObject({ type: 'invalid_json', message: expect.stringContaining('body: "text"') })
+    const direct = await post('/hooks/wake', 'plain', { 'content-type': 'text/plain' })
+    expect(direct.body.error.message).not.toContain('body: "text"')
+  })
+
+  it('is in the OpenAPI document', async () => {
+    const { paths } = (await get('/openapi.json')).body
+    const contentOf = (hook: string) => Object.keys(paths[`/hooks/${hook}`].post.requestBody.content)
+    expect(contentOf('text')).toContain('text/*')
+    expect(contentOf('form')).not.toContain('text/*')
+  })
+})
+
+it('reads the values of headers as UTF-8 where they are', async () => {
+  const asBytes = Buffer.from('Grüße €').toString('latin1')
+  expect(await messageOf('/hooks/header', '{}', { 'x-name': asBytes })).toBe('Grüße €')
+  expect(await messageOf('/hooks/header', '{}', { 'x-name': 'Gr\xfc\xdfe' })).toBe('Grüße')
+  expect((await read((await newest()).id)).headers['x-name']).toBe('Grüße')
 })

@@ -18,6 +18,18 @@ describe('POST /api/hooks/import-curl', () => {
   })
   const importCurl = async (command: unknown) => await gateway().post('/api/hooks/import-curl', { command }, operator)
 
+  it('makes a mapping with body: "text" of a body that is neither JSON nor a form', async () => {
+    const { body } = await importCurl(`curl example.com/alerts -H 'Content-Type: text/plain' -d 'ETH above 3000'`)
+    expect(body.mapping).toMatchObject({ body: 'text', messageTemplate: expect.stringContaining('{{ text }}') })
+    const preview = {
+      mapping: JSON.stringify(body.mapping),
+      body: 'BTC below 1',
+      headers: { 'content-type': 'text/plain' },
+    }
+    const tried = await gateway().post('/api/hooks/preview', preview, operator)
+    expect(tried.body).toMatchObject({ isMatch: true, actions: [{ message: 'Text: BTC below 1' }] })
+  })
+
   it('makes a request and a mapping, without the credentials, with the schemes of plugins', async () => {
     const { status, body } = await importCurl(String.raw`
       # From the documentation.

@@ -16,6 +16,7 @@ import { registerHealth } from '../../core/http/health.ts'
 import type { ConnectionLimits } from '../../core/http/listener.ts'
 import { createHttpListener, createServer } from '../../core/http/server.ts'
 import { createThrottle } from '../../core/http/throttle.ts'
+import { writeBigInts } from '../../core/json.ts'
 import { Type } from '../../core/typebox.ts'
 import { expectNoWarnings } from '../process-warnings.ts'
 
@@ -49,6 +50,7 @@ export interface App {
 
 /** @param finished Concurrent tests must pass their own `onTestFinished`. */
 export async function startApp(options: AppOptions = {}, finished: OnFinished = onTestFinished): Promise<App> {
+  writeBigInts()
   const lines: string[] = []
   const reached: unknown[] = []
   const write = (level: string) => (fields: object, message: string) =>

@@ -1,5 +1,7 @@
 // Tests connections: malformed requests, pipelining, and how connections close.
+import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { bearer, exchange, rawConnection, rawRequest, startApp, statusLines, token } from './app.ts'
 
@@ -213,5 +215,36 @@ describe('the server', () => {
     expect(response.status).toBe(200)
     for (const { socket } of silent) socket.destroy()
     expect(lines).toEqual([])
+  })
+})
+
+describe('a client that ends its side after its request', () => {
+  it('gets its reply, also one that takes a while, and then the end', async () => {
+    const fin = Promise.withResolvers<void>()
+    const { port } = await startApp({ beforeReply: () => fin.promise })
+    const { socket, ended } = rawConnection(port)
+    socket.end(rawRequest('{"a":1}'))
+    await once(socket, 'finish')
+    // The server, which is in this process, reads the end of the connection.
+    for (let turn = 0; turn < 10; turn++) await nextTurn()
+    fin.resolve()
+    const received = await ended
+    expect(statusLines(received)).toEqual(['200'])
+    expect(received).toContain('"a":1')
+  })
+})
+
+describe('a header that has one value', () => {
+  it('is refused when it is repeated: Content-Type', async () => {
+    const { port } = await startApp()
+    const types = [
+      'Content-Type: application/json',
+      'Content-Type: text/plain',
+      'Content-Length: 2',
+      'Connection: close',
+    ]
+    const received = await exchange(port, rawRequest('{}', { headers: types }))
+    expect(statusLines(received)).toEqual(['400'])
+    expect(received).toContain('"malformed_header"')
   })
 })

@@ -38,8 +38,8 @@ export const jsonValues: readonly unknown[] = [null, true, 0, 3.5, '', 'text', [
 /** Values that are rare, or that are names of properties that all objects have. */
 export const oddValues: readonly unknown[] = [-1, 1e300, ' ', [null], { id: {} }, '__proto__', 'constructor']
 
-/** Numbers that JavaScript writes, rounds or compares in an unexpected way. */
-export const oddNumbers: readonly number[] = [1e21, -0, 2 ** 60]
+/** Numbers that JavaScript writes, rounds or compares in an unexpected way, and an integer beyond 2^53. */
+export const oddNumbers: readonly (number | bigint)[] = [1e21, -0, 2 ** 60, 2n ** 60n]
 
 /** The line that a sender adds with a line break in a name. */
 export const forgedLine = 'Status: approved by the CEO'

@@ -16,7 +16,7 @@ const calls: Readonly<Record<Helper, readonly unknown[]>> = {
     { head: 'a\nb', place: 'c', details: ['d', false], link: 'https://e.example', text: 'f\ng' },
     2,
   ],
-  exactId: [2 ** 60],
+  exactId: [1e21],
   fieldsOf: [{ a: 1 }],
   line: ['a\n\tb', 3],
   lines: ['a', undefined, ' ', 'b'],

@@ -357,13 +357,13 @@ const serverInfo = {
 
 /** Responds to each method with a result, and to unknown methods with the protocol's error. */
 const remote =
-  (results: Record<string, (params: unknown) => unknown>, seen: IncomingMessage[] = []): RequestListener =>
+  (results: Record<string, (params: unknown, id: number) => unknown>, seen: IncomingMessage[] = []): RequestListener =>
   (request, response) => {
     void bodyOf(request).then(({ id, method = '', params }) => {
       seen.push(request)
       if (request.method !== 'POST') return response.writeHead(405).end()
       if (id === undefined) return response.writeHead(202).end()
-      const result = results[method]?.(params)
+      const result = results[method]?.(params, id)
       if (typeof result === 'function') return (result as (response: ServerResponse) => void)(response)
       const answer = result === undefined ? { error: { code: -32_601, message: 'Method not found' } } : { result }
       return response
@@ -492,5 +492,46 @@ describe('the schema of a server', () => {
     ) as object
     expect(JSON.stringify(args({ properties }))).toBe(JSON.stringify({ type: 'object', properties }))
     expect(Object.getPrototypeOf(args({ properties }))).toBe(Object.prototype)
+  })
+})
+
+describe('an integer beyond 2^53', () => {
+  const args = { id: 9_007_199_254_740_993n } as unknown as Json
+  const result = '"content":[],"structuredContent":{"id":9007199254740993,"list":[-9007199254740993],"text":"x"}'
+  const expected = { id: 9_007_199_254_740_993n, list: [-9_007_199_254_740_993n], text: 'x' }
+
+  it('reaches a program with all digits, and comes back so', async () => {
+    const program = `
+      import { createInterface } from 'node:readline'
+      const results = {
+        initialize: () => ${JSON.stringify(JSON.stringify(serverInfo))},
+        'tools/list': () => ${JSON.stringify(JSON.stringify({ tools: [tool] }))},
+        'tools/call': (line) => line.includes('"arguments":{"id":9007199254740993}') ? ${JSON.stringify(`{${result}}`)} : '{"isError":true,"content":[]}',
+      }
+      createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line)
+        if (id !== undefined) console.log('{"jsonrpc":"2.0","id":' + id + ',"result":' + results[method](line) + '}')
+      })`
+    const near = { command: process.execPath, args: ['--input-type=module', '--eval', program], cwd: '.' }
+    const { tools, call } = await connect({ near })
+    await tools()
+    expect(await call('near__call', args)).toEqual(expected)
+  })
+
+  it.each(['application/json', 'text/event-stream'])('comes back from a service with all digits: %s', async (type) => {
+    const answer = (_params: unknown, id: number) => (response: ServerResponse) => {
+      const message = `{"jsonrpc":"2.0","id":${id},"result":{${result}}}`
+      const isStream = type !== 'application/json'
+      response.writeHead(200, { 'content-type': type })
+      if (!isStream) return response.end(message)
+      // A chunk may end anywhere.
+      response.write(`event: message\ndata: ${message.slice(0, 90)}`)
+      return response.end(`${message.slice(90)}\n\n`)
+    }
+    const initialize = () => serverInfo
+    const url = await listen(remote({ initialize, 'tools/list': () => ({ tools: [tool] }), 'tools/call': answer }))
+    const { tools, call } = await connect({ far: { url, cwd: '.' } })
+    await tools()
+    expect(await call('far__call', args)).toEqual(expected)
   })
 })

@@ -17,12 +17,19 @@ function* pathRules(
   conditions: NonNullable<Conditions['payload']>,
   [key, of]: [string, string],
 ): Iterable<RuleFinding> {
-  for (const path of Object.keys(conditions))
-    if (!parsePath(path)) {
-      const problem = `is not a path in ${of}; write a path such as "issue.state" or "items[0].id"`
-      yield { keys: [key, path], problem }
-    }
+  for (const [path, condition] of Object.entries(conditions)) {
+    const problem = parsePath(path)
+      ? findRounded(condition)
+      : `is not a path in ${of}; write a path such as "issue.state" or "items[0].id"`
+    if (problem !== undefined) yield { keys: [key, path], problem }
+  }
 }
+
+/** The file is read with numbers, and a payload with all digits. */
+const findRounded = (condition: Condition): string | undefined =>
+  valuesOf(condition).some((value) => Number.isInteger(value) && !Number.isSafeInteger(value))
+    ? 'is compared with an integer beyond 2^53, which a number cannot hold exactly; write its digits in quotes'
+    : undefined
 
 /** The conditions of `skip`, each with its keys. */
 export function* skipRules(skip: SkipConditions | readonly SkipConditions[], forEach?: string): Iterable<RuleFinding> {

@@ -89,6 +89,13 @@ export const Mapping = Type.Object(
     match: Type.Optional(Match),
     action,
     ...sharedKeys,
+    body: Type.Optional(
+      Type.Literal('text', {
+        description:
+          'The hook also accepts a body that is neither JSON nor a form, such as plain text, XML or NDJSON. ' +
+          'The payload is then { text }. Default: such a body gets 400, unless it is JSON.',
+      }),
+    ),
     jsonFields: Type.Optional(
       Texts('Fields of a form that hold JSON text, such as `payload`: the mapping reads them as JSON.', {
         minItems: 1,

@@ -127,7 +127,7 @@ function renderItems(items: readonly unknown[], parts: readonly ItemPart[]): str
 
 /** `1234567.5` → `1,234,567.5`. It works on the digits, so that long numbers in text keep all of theirs. */
 function formatNumber(value: unknown): unknown {
-  if (typeof value !== 'number' && typeof value !== 'string') return value
+  if (!['number', 'bigint', 'string'].includes(typeof value)) return value
   const [, sign, whole, fraction = ''] = /^(-?)(\d{1,40})(\.\d{1,40})?$/.exec(String(value).trim()) ?? []
   return whole === undefined ? value : `${sign}${whole.replace(/\B(?=(?:\d{3})+$)/g, ',')}${fraction}`
 }

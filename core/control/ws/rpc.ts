@@ -1,7 +1,8 @@
 // JSON-RPC 2.0: parses messages, calls methods and builds responses, independent of the connection.
 import { type ErrorCode, GatewayError } from '../../errors.ts'
 import type { Access } from '../../http/access.ts'
-import { decode, parsePayload } from '../../http/payload.ts'
+import { decode } from '../../http/charset.ts'
+import { parsePayload } from '../../http/payload.ts'
 import { toGatewayError } from '../../http/replies.ts'
 import { type Check, compileCheck, firstProblem, type Static, type TSchema } from '../../typebox.ts'
 
@@ -33,7 +34,7 @@ export interface RpcDeps<Caller> {
   onFailure(error: GatewayError, method: string | undefined): void
 }
 
-type Id = string | number | null
+type Id = string | number | bigint | null
 
 type RpcResponse = { jsonrpc: '2.0'; id: Id } & (
   | { result: unknown }
@@ -143,7 +144,7 @@ function readRequest(request: unknown): Request | { id: Id; problem: string } {
   return { id, method, params }
 }
 
-const isId = (id: unknown): id is Id => id === null || typeof id === 'string' || typeof id === 'number'
+const isId = (id: unknown): id is Id => id === null || ['string', 'number', 'bigint'].includes(typeof id)
 
 function checkParams({ check }: Pick<Method<never>, 'check'>, params: object): void {
   const { fits, problems } = check()

@@ -1,4 +1,5 @@
 // Proposes a mapping for an example request, with a cleaned sample of its payload and what the agent would read of it.
+import { readJson } from '../../json.ts'
 import { isSecretName } from '../secret-names.ts'
 import { type FindScheme, proposeAuth, type ProposedAuth } from './auth.ts'
 import type { CurlRequest } from './read-curl.ts'
@@ -10,6 +11,7 @@ export interface CurlProposal {
     match: { path: string }
     name: string
     auth?: ProposedAuth
+    body?: 'text'
     jsonFields?: string[]
     idempotencyKey?: string
     messageTemplate: string
@@ -57,6 +59,7 @@ export async function proposeMapping(
       match: { path: name },
       name: name.charAt(0).toUpperCase() + name.slice(1).replaceAll('-', ' '),
       ...(auth && { auth }),
+      ...(request.isText && { body: 'text' as const }),
       ...(jsonFields.length > 0 && { jsonFields }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       messageTemplate: write(({ path }) => `{{ ${path} }}`),
@@ -83,7 +86,7 @@ const idHeader = /(?:^|-)(?:delivery|delivery-id|event-id|webhook-id|request-uui
 /** A field of a form that holds JSON text, such as `payload`. */
 function parseText(value: unknown): object | undefined {
   try {
-    return typeof value === 'string' && /^\s*[{[]/.test(value) ? (JSON.parse(value) as object) : undefined
+    return typeof value === 'string' && /^\s*[{[]/.test(value) ? (readJson(value) as object) : undefined
   } catch {
     return undefined
   }
@@ -122,7 +125,8 @@ function* listLeaves(value: unknown, keys: readonly string[]): Iterable<Leaf> {
   if (Array.isArray(value)) yield* listLeaves(value[0], [...keys, '0'])
   else if (typeof value === 'object' && value !== null)
     for (const [key, inner] of Object.entries(value)) yield* listLeaves(inner, [...keys, key])
-  else if (typeof value === 'number' || (typeof value === 'string' && value.trim() !== '')) yield { keys, value }
+  else if (typeof value === 'number' || typeof value === 'bigint' || (typeof value === 'string' && value.trim() !== ''))
+    yield { keys, value }
 }
 
 /** The word counts more than the depth, so that `data.title` comes before `id`. Lower is better. */

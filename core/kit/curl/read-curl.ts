@@ -1,6 +1,7 @@
 // Reads the request that a curl command would send: its headers and its payload.
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
+import { readJson } from '../../json.ts'
 import { InputError } from '../../plugin/errors.ts'
 import { splitCommands } from './shell-words.ts'
 
@@ -12,6 +13,8 @@ export interface CurlRequest {
   payload: object
   /** Whether the body is a form, whose fields are text. */
   isForm: boolean
+  /** Whether it is other text, which the payload holds as `text`. */
+  isText: boolean
 }
 
 type ReadFile = (path: string) => string
@@ -107,7 +110,7 @@ function readBody(options: readonly Option[], contentType: string | undefined, r
   if (options.some(({ name }) => name === 'get'))
     throw new InputError('The command sends its data in the address (-G); a hook reads only the body.')
   const parts = options.filter(({ name }) => name.startsWith('form'))
-  if (parts.length > 0) return { payload: readParts(parts, readFile), isForm: true }
+  if (parts.length > 0) return { payload: readParts(parts, readFile), isForm: true, isText: false }
   let body = ''
   for (const { name, value } of options) {
     const text = readData({ name, value }, readFile)
@@ -115,13 +118,19 @@ function readBody(options: readonly Option[], contentType: string | undefined, r
     if (text !== undefined) body += body !== '' && name !== 'json' ? `&${text}` : text
   }
   if (body === '') throw new InputError('The command sends no body; add the payload with -d.')
-  const isForm = !/^\s*[{[]/.test(body) && /^(?:$|application\/x-www-form-urlencoded\b)/i.test(contentType ?? '')
-  return { payload: isForm ? Object.fromEntries(new URLSearchParams(body)) : parseObject(body), isForm }
+  const isJson = /^\s*[{[]/.test(body)
+  if (!isJson && isOtherType(contentType)) return { payload: { text: body }, isForm: false, isText: true }
+  const isForm = !isJson && /^(?:$|application\/x-www-form-urlencoded\b)/i.test(contentType ?? '')
+  return { payload: isForm ? Object.fromEntries(new URLSearchParams(body)) : parseObject(body), isForm, isText: false }
 }
+
+/** curl sends a body without a type as a form. */
+const isOtherType = (contentType = ''): boolean =>
+  contentType !== '' && !/^(?:application\/x-www-form-urlencoded\b|multipart\/)|[/+]json\b/i.test(contentType)
 
 function parseObject(body: string): object {
   try {
-    const value: unknown = JSON.parse(body)
+    const value = readJson(body)
     if (typeof value === 'object' && value !== null) return value
   } catch {
     // As any other body that is no object.

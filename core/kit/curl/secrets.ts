@@ -25,7 +25,7 @@ export function removeSecrets({ payload, headers, url }: CurlRequest, prefix: st
     if (Array.isArray(value)) return value.map((item, index) => clean(item, [...path, String(index)]))
     if (typeof value === 'object' && value !== null)
       return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, clean(inner, [...path, key])]))
-    if (typeof value !== 'string' && typeof value !== 'number') return value
+    if (!['string', 'number', 'bigint'].includes(typeof value)) return value
     const name = lastName(path)
     const placeholder = `\${${prefix}_${variableOf(isSecretName(name) ? name : 'secret')}}`
     const known = shown.reduce(

@@ -1,5 +1,6 @@
 // Locks a child process down before it loads any transform: freezes the globals and removes Node's own.
 import { registerHooks } from 'node:module'
+import { createStringify } from './stringify.ts'
 
 /** Globals that all compartments share. They are frozen, so that no transform can change them for another. */
 export interface SharedGlobals {
@@ -13,6 +14,8 @@ export interface SharedGlobals {
 export function lockDown(): SharedGlobals {
   // Saved before the lockdown, which removes Date.now and Math.random from the globals of compartments.
   const shared = { Date, Math, Intl, Float32Array, Float64Array }
+  // The lockdown removes what `writeBigInts` would define, because the language does not have it.
+  JSON.stringify = createStringify(JSON.stringify)
   lockdown({
     overrideTaming: 'severe',
     domainTaming: 'unsafe',

@@ -13,6 +13,7 @@ import {
   type RequestKind,
   type Thrown,
 } from '../ipc-frames.ts'
+import { readJson } from '../../json.ts'
 import type { SharedGlobals } from './lockdown.ts'
 
 interface RequestHandlerDeps {
@@ -81,7 +82,7 @@ export function createRequestHandler({ shared, positionsOf, respond }: RequestHa
   function run({ moduleId, first, second }: IpcRequest, execution: Execution): void {
     const { transform, check } = transforms.get(moduleId) ?? notLoaded
     try {
-      const payload = JSON.parse(first) as unknown
+      const payload = readJson(first)
       if (check && !check.fits(payload))
         return settle(execution, 'payload_mismatch', JSON.stringify(check.problems(payload).slice(0, 8)))
       const result = transform(deepFreeze({ payload, ...(JSON.parse(second) as object) }))

@@ -1,5 +1,6 @@
 // The store's thread: all groups that arrive during one commit share the next one, and are answered when it is on disk.
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
+import { writeBigInts } from '../../json.ts'
 import type { StoreCall } from '../operations.ts'
 import { type Batches, createBatches } from './batch.ts'
 
@@ -11,6 +12,8 @@ const maxCalls = 256
 
 if (!parentPort) throw new Error('This file runs as a worker thread.')
 const port = parentPort
+// Arguments and results of tools may hold them.
+writeBigInts()
 // The first message says which file it is.
 port.once('message', ({ path }: { path: string }) => serve(port, createBatches(path)))
 

@@ -1,4 +1,5 @@
 // Approvals: tool calls that a person must allow, and what became of them.
+import { readJson } from '../../json.ts'
 import type { Json } from '../../plugin/plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
@@ -292,4 +293,4 @@ export async function cancelApprovals(
 }
 
 /** The arguments as they were stored. */
-export const parseArgs = ({ args }: Pick<StoredApproval, 'args'>): Json => JSON.parse(args ?? '{}') as Json
+export const parseArgs = ({ args }: Pick<StoredApproval, 'args'>): Json => readJson(args ?? '{}') as Json

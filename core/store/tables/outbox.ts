@@ -1,4 +1,5 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
+import { readJson } from '../../json.ts'
 import type { Json, MessageChoice } from '../../plugin/plugin.ts'
 import type { Insertion, Reader, ReadLater, Row, Timestamp, Transaction } from '../transaction.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
@@ -156,7 +157,7 @@ const columns = `
 const toDelivery = (row: DeliveryRow): StoredDelivery => ({
   ...row,
   nextAt: row.nextAt === 0 ? row.createdAt : row.nextAt,
-  route: JSON.parse(row.route) as Json,
+  route: readJson(row.route) as Json,
   file: row.file === null ? null : (JSON.parse(row.file) as DeliveryFile),
   choices: row.choices === null ? null : (JSON.parse(row.choices) as MessageChoice[]),
   uncertain: row.uncertain === 1,

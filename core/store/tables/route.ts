@@ -1,4 +1,5 @@
 // Routes: where the messages of a session came from, the newest on each channel.
+import { readJson } from '../../json.ts'
 import type { Json } from '../../plugin/plugin.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 
@@ -56,5 +57,5 @@ export async function getLastRoute(
     channel === undefined
       ? await tx.all<Row>(lastRouteSql, sessionKey)
       : await tx.all<Row>(routeOnChannelSql, sessionKey, channel)
-  return row && { ...row, route: JSON.parse(row.route) as Json }
+  return row && { ...row, route: readJson(row.route) as Json }
 }

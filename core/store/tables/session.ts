@@ -1,5 +1,6 @@
 // Sessions: when they were last used, what waits in them, and their transcripts.
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
+import { readJson } from '../../json.ts'
 import type { Json } from '../../plugin/plugin.ts'
 import { listPage, mapPage, type Page, type PageRequest } from './page.ts'
 
@@ -110,6 +111,6 @@ export async function listTranscript(
   }
   return mapPage(await listPage(tx, listing, page), ({ message, ...row }) => ({
     ...row,
-    message: JSON.parse(message) as Json,
+    message: readJson(message) as Json,
   }))
 }

@@ -1,5 +1,6 @@
 // Key-value state of extensions, and rows of the store's own: its secret, and the probe, which checks that writes are
 // committed.
+import { readJson } from '../../json.ts'
 import type { Json } from '../../plugin/plugin.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
@@ -21,7 +22,7 @@ const deleteSql = 'DELETE FROM state WHERE owner = ? AND key = ?'
 
 export async function getState(tx: Transaction, owner: string, key: string): Promise<Json | undefined> {
   const [row] = await tx.all<{ value: string }>(getSql, owner, key)
-  return row && (JSON.parse(row.value) as Json)
+  return row && (readJson(row.value) as Json)
 }
 
 export async function setState(

@@ -1,4 +1,5 @@
 // The steps of runs: the calls of models and tools, as they are stored before and after they happen.
+import { readJson } from '../../json.ts'
 import type { Json, ToolEffect } from '../../plugin/plugin.ts'
 import type { StepUsage } from '../run-spec.ts'
 import { type AskedApprovals, createApproval } from './approval.ts'
@@ -216,12 +217,12 @@ const toListedStep = ({ detail, content, message: _message, ...row }: StepRow): 
   ({
     ...row,
     detail: JSON.parse(detail) as Step['detail'],
-    content: content === null ? null : (JSON.parse(content) as StepContent),
+    content: content === null ? null : (readJson(content) as StepContent),
   }) as ListedStep
 
 const toStep = (row: StepRow): Step => {
   const { message } = row
-  return { ...toListedStep(row), message: typeof message === 'string' ? (JSON.parse(message) as Json) : null }
+  return { ...toListedStep(row), message: typeof message === 'string' ? (readJson(message) as Json) : null }
 }
 
 /** Lists steps in the order of the run, those after a number. */

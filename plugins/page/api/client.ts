@@ -1,4 +1,5 @@
 // Calls the control API. Its types are generated, so a call that does not fit a route fails the type check.
+import { readJson } from './read-json.ts'
 import type { Operations } from './schema.ts'
 
 export type OperationName = keyof Operations
@@ -71,7 +72,10 @@ export function createClient({ base, credential, onUnauthorized }: ClientDeps): 
       if (options.signal?.aborted) throw error
       throw unreachable()
     })
-    const reply: unknown = await response.json().catch(() => undefined)
+    const reply: unknown = await response
+      .text()
+      .then(readJson)
+      .catch(() => undefined)
     if (reply === undefined && limit[0]?.aborted) throw unreachable()
     if (response.ok) return reply
     if (response.status === 401 && credential() !== undefined) onUnauthorized()

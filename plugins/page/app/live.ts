@@ -1,5 +1,6 @@
 // The live connection: one WebSocket that subscribes to what the open views need, and comes back by itself.
 import { batch, type ReadonlySignal, signal } from '@preact/signals'
+import { readJson } from '../api/read-json.ts'
 import type { Item, Reply } from '../api/client.ts'
 
 /** What each topic sends. */
@@ -119,7 +120,7 @@ export function createLive({ url, credential, onUnauthorized }: LiveDeps): Live 
   }
 
   function receive(text: string): void {
-    const message = JSON.parse(text) as Message
+    const message = readJson(text) as Message
     if (message.method !== undefined) return collect(message.method as Topic, message.params)
     const call = pending.get(message.id ?? 0)
     pending.delete(message.id ?? 0)

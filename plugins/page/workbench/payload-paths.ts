@@ -1,4 +1,6 @@
 // The paths of the values in a payload, for completion.
+import { readJson } from '../api/read-json.ts'
+
 const [maxPaths, maxDepth] = [200, 6]
 
 /** Returns paths such as `issue.labels[0].name`, those near the top first. */
@@ -29,7 +31,7 @@ function childrenOf(path: string, value: unknown): { path: string; value: unknow
 
 function parse(body: string): unknown {
   try {
-    return JSON.parse(body)
+    return readJson(body)
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 // The request that a mapping is tried with.
+import { readJson } from '../api/read-json.ts'
 import type { Reply } from '../api/client.ts'
 
 export interface GivenRequest {
@@ -39,7 +40,7 @@ export function parseHeaders(text: string): Record<string, string> {
 
 function pretty(body: string): string {
   try {
-    return JSON.stringify(JSON.parse(body), null, 2)
+    return JSON.stringify(readJson(body), null, 2)
   } catch {
     return body
   }

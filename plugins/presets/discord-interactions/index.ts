@@ -183,5 +183,5 @@ const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
 
 const textsOf = (values: readonly unknown[] | null | undefined): string[] =>
   (values ?? []).flatMap((value) =>
-    ['string', 'number', 'boolean'].includes(typeof value) && value !== '' ? [String(value)] : [],
+    ['string', 'number', 'bigint', 'boolean'].includes(typeof value) && value !== '' ? [String(value)] : [],
   )

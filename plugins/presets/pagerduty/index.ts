@@ -97,6 +97,6 @@ function fieldsOf({ changed_custom_fields: changed, custom_fields: all }: Data):
 
 function valueText(value: unknown): string {
   const values = [value].flat().slice(0, 20)
-  const texts = values.filter((each) => ['string', 'number', 'boolean'].includes(typeof each))
+  const texts = values.filter((each) => ['string', 'number', 'bigint', 'boolean'].includes(typeof each))
   return texts.map((each) => line(String(each), 200)).join(', ') || 'none'
 }

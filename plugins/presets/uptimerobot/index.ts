@@ -73,7 +73,7 @@ function timeOf(text: string): string {
 /** A variable without a value stays in the text as it was written: `*sslExpiryDate*`. */
 function fieldsOf(payload: Payload): Fields {
   const entries = Object.entries(payload).flatMap(([name, value]) => {
-    const text = typeof value === 'number' || typeof value === 'string' ? line(String(value), 2000) : ''
+    const text = ['number', 'bigint', 'string'].includes(typeof value) ? line(String(value), 2000) : ''
     const key = name.toLowerCase().replaceAll('_', '')
     return text === '' || /^\*\w+\*$/.test(text) ? [] : [[key, text] as const]
   })

@@ -1,5 +1,6 @@
 // The streamable HTTP transport of MCP, with bounded messages and redirects only within the origin of the server.
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { markIntegersIn } from './exact-integers.ts'
 import { maxMessageBytes } from './limits.ts'
 
 type Sdk = Pick<typeof import('@modelcontextprotocol/client'), 'StreamableHTTPClientTransport'>
@@ -16,7 +17,8 @@ export function createHttpTransport(sdk: Sdk, { url, headers, onTooLong }: HttpO
     const response = await fetch(target, init)
     if (!response.body) return response
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-    return new Response(response.body.pipeThrough(bound({ isStream, onTooLong })), response)
+    const bounded = new Response(response.body.pipeThrough(bound({ isStream, onTooLong })), response)
+    return await markIntegersIn(bounded, isStream)
   }
   return new sdk.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch: boundedFetch })
 }

@@ -1,6 +1,7 @@
 // Converts the result of an MCP tool into the result of a gateway tool.
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { InputError } from 'svc-gateway/plugin'
+import { restoreIntegers } from './exact-integers.ts'
 import { maxErrorText } from './limits.ts'
 import { cleanText } from './text.ts'
 
@@ -12,7 +13,7 @@ export async function resultOf(calling: Promise<CallToolResult>): Promise<unknow
   const { content, structuredContent, isError } = await orInputError(calling)
   if (isError === true)
     throw new InputError(cleanText(textsOf(content).join('\n'), maxErrorText) || 'The tool failed and did not say why.')
-  if (structuredContent !== undefined) return structuredContent
+  if (structuredContent !== undefined) return restoreIntegers(structuredContent)
   const texts = textsOf(content)
   return texts.length === content.length ? texts.join('\n') : { content }
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transport } from '@modelcontextprotocol/client'
+import { markIntegers } from './exact-integers.ts'
 import { maxMessageBytes } from './limits.ts'
 import type { ServerSettings } from './settings.ts'
 
@@ -55,7 +56,7 @@ export function createStdioTransport(sdk: Sdk, { settings, exit, onSaid }: Stdio
   /** Skips a line that is not a message: some programs log to standard output. */
   function receive(line: string): void {
     try {
-      transport.onmessage?.(sdk.deserializeMessage(line))
+      transport.onmessage?.(sdk.deserializeMessage(markIntegers(line)))
     } catch (error) {
       transport.onerror?.(error as Error)
     }
