@@ -2,6 +2,7 @@
 import type { Json } from '../plugin/plugin.ts'
 import type { Usage } from '../store/run-spec.ts'
 import type { Step } from '../store/store.ts'
+import { isRefusedText, toPortable, toPortableOutput, toPortableToolName } from './portable-messages.ts'
 import { sumUsage } from './usage.ts'
 
 /** A call of the model, and the tool calls that it asked for. */
@@ -49,7 +50,8 @@ export function createConversation(steps: readonly Step[] = [], model: string): 
       exchanges.flatMap((exchange) => {
         const { detail } = exchange.model
         const isSameModel = 'model' in detail && detail.model === model
-        return toMessages(exchange, isSameModel ? (part) => part : toPlainPart)
+        if (isSameModel) return toMessages(exchange, toOwnPart)
+        return toPortable(toMessages(exchange, toPlainPart), prefixOf(exchange))
       }),
     transcript: () => exchanges.flatMap((exchange) => toMessages(exchange, toPlainPart)),
     reply: (last) => (last ? texts().at(-1) : texts().findLast(Boolean)) ?? '',
@@ -74,9 +76,24 @@ const textOf = (message: Json): string =>
     .map(({ text }) => text as string)
     .join('')
 
+/** A step has fewer calls than its ids have room for. */
+const prefixOf = ({ model }: Exchange): string => `s${String(model.number).padStart(3, '0')}`
+
+/** The model reads its own ids, reasoning and signatures again. */
+const toOwnPart = (part: Part): Part | undefined => {
+  if (isRefusedText(part)) return undefined
+  return part.type === 'tool-call' ? { ...part, toolName: toPortableToolName(String(part['toolName'])) } : part
+}
+
+const toOwnResult = (part: Part): Part => ({
+  ...part,
+  toolName: toPortableToolName(String(part['toolName'])),
+  ...toPortableOutput(part),
+})
+
 /** Calls without a result are left out: providers refuse a conversation that holds one. */
 function toMessages({ model, tools }: Exchange, toPart: (part: Part) => Part | undefined): Json[] {
-  const results = tools.flatMap(({ message }) => (message === null ? [] : [message as Part]))
+  const results = tools.flatMap(({ message }) => (message === null ? [] : [toOwnResult(message as Part)]))
   const answered = new Set(results.map(({ toolCallId }) => toolCallId))
   const content = partsOf(model.message)
     .filter(({ type, toolCallId }) => type !== 'tool-call' || answered.has(toolCallId as Json))
@@ -92,7 +109,7 @@ function toMessages({ model, tools }: Exchange, toPart: (part: Part) => Part | u
  * that are not an object are replaced by an empty one.
  */
 function toPlainPart({ type, text = '', toolCallId = '', toolName = '', input = {} }: Part): Part | undefined {
-  if (type === 'text') return text === '' ? undefined : { type, text }
+  if (type === 'text') return String(text).trim() === '' ? undefined : { type, text }
   return type === 'tool-call' ? { type, toolCallId, toolName, input: toObject(input) } : undefined
 }
 

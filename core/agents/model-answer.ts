@@ -7,6 +7,7 @@ import type { ExactInputs } from './exact-inputs.ts'
 import { partsOf } from './conversation.ts'
 import { BrokenStreamError } from './model-error.ts'
 import { countTokens } from './history.ts'
+import { createReasoningFilter, type ReasoningFilter, removeReasoning, removeUpToClosing } from './reasoning-text.ts'
 import { readUsage } from './usage.ts'
 
 /** The maximum length of a reply, in characters. A longer reply is cut, with a mark, and the request is aborted. */
@@ -39,7 +40,7 @@ export interface ModelAnswer {
   message: Json
   calls: readonly CallRequest[]
   usage: StepUsage
-  /** `stop`, `length` if the answer was cut, `tool-calls`, or another term of the model library. */
+  /** `stop`, `length` or `content-filter` if the answer was cut, `tool-calls`, or another term of the model library. */
   finishReason: string
   firstTokenMs: number | undefined
   responseModel: string | undefined
@@ -51,6 +52,8 @@ type Part = TextStreamPart<ToolSet>
 interface Reading {
   limits: OutputLimits
   text: string
+  /** Keeps reasoning out of the text part that is being read. */
+  filter: ReasoningFilter
   calls: Map<string, CallRequest>
   usage: LanguageModelUsage | undefined
   /** How long the prompt is, in tokens, estimated. */
@@ -77,6 +80,7 @@ export async function readAnswer(
   const reading: Reading = {
     limits,
     text: '',
+    filter: createReasoningFilter(),
     calls: new Map(),
     usage: undefined,
     estimateInput,
@@ -90,11 +94,15 @@ export async function readAnswer(
   }
   if (reading.finishReason === undefined) throw new BrokenStreamError('The stream ended without a finish.')
   const step = ended()
+  const answer = createAnswer(reading, reading.finishReason)
   const message = step?.response.messages.find(({ role }) => role === 'assistant') as Json | undefined
+  const calls = [...reading.calls.values()]
+  const mark = calls.length === 0 && answer.text.trim() ? endMarks[answer.finishReason] : undefined
   return {
-    ...createAnswer(reading, reading.finishReason),
-    message: wellFormed(message ? withExactInputs(message, exactInputs) : createMessage(reading.text)),
-    calls: [...reading.calls.values()].map(exactInputs.restore),
+    ...answer,
+    ...(mark && { text: `${answer.text}\n${mark}` }),
+    message: cleanMessage(wellFormed(message ? withExactInputs(message, exactInputs) : answer.message), mark),
+    calls: calls.map(exactInputs.restore),
     firstTokenMs: step?.performance.timeToFirstOutputMs,
     responseModel: step?.response.modelId.slice(0, maxModelNameLength),
   }
@@ -105,17 +113,44 @@ const withExactInputs = (message: Json, { restore }: Pick<ExactInputs, 'restore'
   content: partsOf(message).map((part) => (part.type === 'tool-call' ? restore(part as never) : part)),
 })
 
+/** What people read at the end of an answer that its service did not complete. */
+const endMarks: Readonly<Record<string, string | undefined>> = {
+  length: '[cut: the model reached its output limit]',
+  'content-filter': "[cut: the content filter of the model's service ended the answer]",
+}
+
+/** The message without the reasoning in its texts, with the mark at its end. */
+function cleanMessage(message: Json, mark: string | undefined): Json {
+  const { content, ...rest } = message as { content: Json }
+  const parts = (Array.isArray(content) ? content : [{ type: 'text', text: content }]) as MessagePart[]
+  const cleaned = parts.map((part) => (isText(part) ? { ...part, text: removeReasoning(part.text) } : part))
+  const last = cleaned.findLast(isText)
+  const marked = cleaned.map((part) => (mark && part === last ? { ...part, text: `${last.text}\n${mark}` } : part))
+  return { ...rest, content: marked as readonly object[] as Json }
+}
+
+interface MessagePart {
+  type: string
+  text?: Json
+}
+
+const isText = (part: MessagePart): part is MessagePart & { text: string } =>
+  part.type === 'text' && typeof part.text === 'string'
+
 /** Ignores parts that neither the reply nor the steps need. */
 function readPart(reading: Reading, part: Part, onDelta?: (text: string) => void): void {
   const { limits, calls } = reading
   if (part.type === 'text-delta') readText(reading, part.text, onDelta)
+  else if (part.type === 'text-end') endText(reading, onDelta)
   else if (part.type === 'reasoning-delta') limits.output -= part.text.length
   else if (part.type === 'tool-input-delta') limits.output -= part.delta.length
   else if (part.type === 'tool-call') calls.set(part.toolCallId, { ...pickCall(part) })
   else if (part.type === 'tool-error')
     calls.set(part.toolCallId, { ...pickCall(part), problem: describeToolError(readErrorMessage(part.error)) })
-  else if (part.type === 'finish-step') reading.usage = part.usage
-  else if (part.type === 'finish') reading.finishReason ??= requireComplete(part)
+  else if (part.type === 'finish-step') {
+    endText(reading, onDelta)
+    reading.usage = part.usage
+  } else if (part.type === 'finish') reading.finishReason ??= requireComplete(part)
   else if (part.type === 'error') readError(reading, part.error)
 }
 
@@ -123,10 +158,21 @@ const pickCall = ({ toolCallId, toolName, input }: CallRequest): CallRequest => 
 
 const readErrorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-function readText(reading: Reading, text: string, onDelta: ((text: string) => void) | undefined): void {
+type OnDelta = ((text: string) => void) | undefined
+
+function readText(reading: Reading, text: string, onDelta: OnDelta): void {
+  reading.limits.output -= text.length
+  addVisible(reading, reading.filter.push(text), onDelta)
+}
+
+function endText(reading: Reading, onDelta: OnDelta): void {
+  addVisible(reading, reading.filter.end(), onDelta)
+  reading.filter = createReasoningFilter()
+}
+
+function addVisible(reading: Reading, text: string, onDelta: OnDelta): void {
   const { limits } = reading
   const kept = text.slice(0, Math.max(0, limits.reply))
-  limits.output -= text.length
   limits.reply -= text.length
   reading.text += kept
   if (kept) onDelta?.(kept)
@@ -145,10 +191,8 @@ function requireComplete({ finishReason, rawFinishReason }: Extract<Part, { type
   return finishReason
 }
 
-const createAnswer = ({ text, ...reading }: Reading, finishReason: string): ModelAnswer => ({
-  // Applied to the whole text, because a stream may split a surrogate pair.
-  text: text.toWellFormed(),
-  message: createMessage(text.toWellFormed()),
+const createAnswer = (reading: Reading, finishReason: string): ModelAnswer => ({
+  ...createTexts(reading.text),
   calls: [],
   usage: readUsage(reading.usage, {
     inputTokens: reading.estimateInput,
@@ -164,10 +208,11 @@ function cutAnswer(reading: Reading, mark: string): ModelAnswer {
   return createAnswer(reading, 'length')
 }
 
-const createMessage = (text: string): Json => ({
-  role: 'assistant',
-  content: text ? [{ type: 'text', text }] : [],
-})
+function createTexts(read: string): Pick<ModelAnswer, 'text' | 'message'> {
+  // Applied to the whole text, because a stream may split a surrogate pair.
+  const text = removeUpToClosing(read).toWellFormed()
+  return { text, message: { role: 'assistant', content: text ? [{ type: 'text', text }] : [] } }
+}
 
 const sentences: readonly (readonly [pattern: RegExp, sentence: string])[] = [
   [/^AI_NoSuchToolError\b/, 'There is no tool with this name; call one of those that you were given.'],

@@ -14,9 +14,9 @@ import type { Budgets } from '../budgets/budgets.ts'
 import type { BudgetStop } from '../budgets/check.ts'
 import type { Redactor } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
-import type { Log } from '../plugin/plugin.ts'
+import type { Json, Log } from '../plugin/plugin.ts'
 import { countSuspicious } from '../sessions/external-content.ts'
-import type { RunResult } from '../store/run-spec.ts'
+import type { RunResult, RunSpec } from '../store/run-spec.ts'
 import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { Policy } from '../tools/policy.ts'
@@ -232,13 +232,21 @@ async function executeTurn(
     },
   })
   if (stop?.wait && recorder.stored().length === 0) return { wait: stop.wait }
-  if (turn.lastStep === undefined) return { ...createTurnResult(plan, turn, events), hasExternalContent }
+  const result = { ...createTurnResult({ plan, turn, events, deliver: run.spec.deliver }), hasExternalContent }
+  if (turn.lastStep === undefined) return result
   const lastStep = recorder.shorten(turn.lastStep)
   deps.onStep(run, lastStep)
-  return { ...createTurnResult(plan, turn, events), steps: [lastStep], hasExternalContent }
+  return { ...result, steps: [lastStep] }
 }
 
-function createTurnResult(plan: TurnPlan, turn: TurnResult, events: readonly StoredEvent[]): AttemptResult {
+interface EndedTurn {
+  plan: TurnPlan
+  turn: TurnResult
+  events: readonly StoredEvent[]
+  deliver: RunSpec['deliver']
+}
+
+function createTurnResult({ plan, turn, events, deliver }: EndedTurn): AttemptResult {
   const { reply, usage } = turn
   const model = plan.model.ref
   const transcript = turn.messages.map((message) => ({ message }))
@@ -253,10 +261,11 @@ function createTurnResult(plan: TurnPlan, turn: TurnResult, events: readonly Sto
       eventsRendered: hasSpoken && events.length > 0,
     }
   }
-  // The turn used all its steps, and the last one has no text either.
-  if (turn.finishReason === 'tool-calls' && !reply) {
-    const error = { type: 'no_answer', message: `The model gave no answer within ${usage.steps} steps.` }
-    return { status: 'failed', result: { model, usage, error }, transcript: [], eventsRendered: false }
+  const error = reply ? undefined : findNoReply(turn, deliver !== null)
+  if (error) {
+    const result = { model, usage, error }
+    // An event may be the reason. It must not stop the session.
+    return { status: 'failed', result, transcript: [], eventsRendered: false, eventsRefused: usage.steps === 1 }
   }
   return {
     status: 'succeeded',
@@ -264,6 +273,32 @@ function createTurnResult(plan: TurnPlan, turn: TurnResult, events: readonly Sto
     transcript,
     eventsRendered: events.length > 0,
   }
+}
+
+const noReplies: Readonly<Record<string, NonNullable<RunResult['error']> | undefined>> = {
+  length: {
+    type: 'answer_cut',
+    message:
+      'The model reached its output limit before it answered; raise maxOutputTokens of the agent, or lower its thinking.',
+  },
+  'content-filter': {
+    type: 'answer_filtered',
+    message: "The content filter of the model's service withheld the answer.",
+  },
+}
+
+/** Why a turn without a reply has failed. Undefined if its tool calls were all that it had to do. */
+function findNoReply({ finishReason, usage, messages }: TurnResult, isAwaited: boolean): RunResult['error'] {
+  // The turn used all its steps, and the last one has no text either.
+  if (finishReason === 'tool-calls')
+    return { type: 'no_answer', message: `The model gave no answer within ${usage.steps} steps.` }
+  const known = noReplies[finishReason]
+  if (known) return known
+  const hasWorked = messages.some((message) => (message as { role?: Json }).role === 'tool')
+  if (!hasWorked) return { type: 'answer_empty', message: 'The model gave an empty answer.' }
+  return isAwaited
+    ? { type: 'answer_empty', message: 'The model called tools, and then gave an empty answer.' }
+    : undefined
 }
 
 function logSuspiciousPhrases(log: Log, run: StoredRun, events: readonly StoredEvent[]): void {

@@ -2,6 +2,7 @@
 import type { Agents } from '../agents/agents.ts'
 import { hasReadExternalContent, isExternalSession, startsWithPrivateData } from '../agents/exposure.ts'
 import { trimHistory } from '../agents/history.ts'
+import { toPortable } from '../agents/portable-messages.ts'
 import { eventBatch } from '../agents/prompt.ts'
 import type { PlannedRun, TurnPlan } from '../agents/turn-plan.ts'
 import type { Config } from '../config/schema/schema.ts'
@@ -51,7 +52,9 @@ export async function readTurnContext(
     }
     const steps = run.steps > 0 ? await store.readSteps(run.id) : []
     const approvals = steps.length > 0 ? await store.readRunApprovals(run.id) : []
-    return { events, history: trimHistory(messages, limits), steps, approvals, exposure }
+    // Another model may have written them.
+    const history = toPortable(trimHistory(messages, limits), 'past')
+    return { events, history, steps, approvals, exposure }
   }
   return await waitForStore(read, signal)
 }

@@ -2,16 +2,18 @@
 import {
   type Answer,
   argumentsOf,
+  endingOf,
   namedEvent,
   splitText,
   startWire,
   textOf,
+  textParts,
   type Wire,
   type WireRequest,
 } from './wire.ts'
 
 export const startAnthropic = (): Promise<Wire> =>
-  startWire({ path: /^\/v1\/messages$/, stream: messagesStream, whole: wholeMessage })
+  startWire({ path: /^\/v1\/messages$/, stream: messagesStream, whole: wholeMessage, refuse })
 
 function wholeMessage(answer: Answer, { body }: WireRequest) {
   const isCall = 'tool' in answer
@@ -37,7 +39,8 @@ interface Event {
 
 function messagesStream(answer: Answer, request: WireRequest) {
   const events = [start(request), ...blocks(answer).flatMap(blockEvents)]
-  const stopReason = 'tool' in answer ? 'tool_use' : 'end_turn'
+  const ending = { cut: 'max_tokens', filtered: 'refusal', none: 'end_turn' }[endingOf(answer) ?? 'none']
+  const stopReason = 'tool' in answer ? 'tool_use' : ending
   const end = [
     { type: 'message_delta', delta: { stop_reason: stopReason, stop_sequence: null }, usage: { output_tokens: 20 } },
     { type: 'message_stop' },
@@ -68,7 +71,9 @@ interface Block {
 function blocks(answer: Answer): Block[] {
   if ('tool' in answer) {
     const start = { type: 'tool_use', id: answer.id ?? 'toolu_1', name: answer.tool, input: {} }
+    const said = textOf(answer) === '' ? [] : [textBlock([textOf(answer)])]
     return [
+      ...said,
       {
         start,
         replyStreams: splitText(argumentsOf(answer)).map((text) => ({ type: 'input_json_delta', partial_json: text })),
@@ -88,12 +93,14 @@ function blocks(answer: Answer): Block[] {
           },
         ]
       : []),
-    {
-      start: { type: 'text', text: '' },
-      replyStreams: splitText(textOf(answer)).map((text) => ({ type: 'text_delta', text })),
-    },
+    textBlock(textParts(answer)),
   ]
 }
+
+const textBlock = (parts: readonly string[]): Block => ({
+  start: { type: 'text', text: '' },
+  replyStreams: parts.map((text) => ({ type: 'text_delta', text })),
+})
 
 function blockEvents({ start, replyStreams }: Block, index: number): Event[] {
   return [
@@ -101,4 +108,40 @@ function blockEvents({ start, replyStreams }: Block, index: number): Event[] {
     ...replyStreams.map((delta) => ({ type: 'content_block_delta', index, delta })),
     { type: 'content_block_stop', index },
   ]
+}
+
+interface ContentBlock {
+  type: string
+  text?: string
+  id?: string
+  tool_use_id?: string
+  name?: string
+  content?: string | ContentBlock[]
+}
+
+/** What the service refuses in the messages that it is sent. */
+function refuse({ body }: WireRequest) {
+  const messages = (body['messages'] ?? []) as { role: string; content: string | ContentBlock[] }[]
+  const message = findFault(messages.flatMap(({ content }) => toBlocks(content)))
+  if (message === undefined) return undefined
+  return { status: 400, body: { type: 'error', error: { type: 'invalid_request_error', message } } }
+}
+
+const toBlocks = (content: string | ContentBlock[]): ContentBlock[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content
+
+const validId = /^[a-zA-Z0-9_-]+$/
+
+function findFault(blocks: readonly ContentBlock[]): string | undefined {
+  const texts = blocks.flatMap((block) => (block.type === 'tool_result' ? toBlocks(block.content ?? []) : [block]))
+  if (texts.some(({ type, text }) => type === 'text' && !text?.trim()))
+    return 'messages: text content blocks must contain non-whitespace text'
+  const uses = blocks.filter(({ type }) => type === 'tool_use')
+  if (uses.some(({ id = '' }) => !validId.test(id))) return 'tool_use.id: String should match pattern ^[a-zA-Z0-9_-]+$'
+  if (uses.some(({ name = '' }) => !validId.test(name)))
+    return 'tool_use.name: String should match pattern ^[a-zA-Z0-9_-]+$'
+  const ids = new Set(uses.map(({ id }) => id))
+  if (ids.size < uses.length) return 'messages: `tool_use` ids must be unique'
+  const results = blocks.filter(({ type }) => type === 'tool_result')
+  return results.some(({ tool_use_id: id }) => !ids.has(id)) ? 'unexpected `tool_use_id` found' : undefined
 }

@@ -1,5 +1,5 @@
 // A double of Google's Gemini API.
-import { type Answer, argumentsOf, dataEvent, splitText, startWire, textOf, type Wire } from './wire.ts'
+import { type Answer, argumentsOf, dataEvent, endingOf, startWire, textOf, textParts, type Wire } from './wire.ts'
 
 export const startGoogle = (): Promise<Wire> =>
   startWire({
@@ -19,8 +19,11 @@ const usageMetadata = {
 /** The arguments of a call are an object here, not a text. */
 const partsOf = (answer: Answer): object[] =>
   'tool' in answer
-    ? [{ functionCall: { name: answer.tool, args: JSON.parse(argumentsOf(answer)) as unknown } }]
-    : splitText(textOf(answer)).map((text) => ({ text }))
+    ? [
+        ...(textOf(answer) === '' ? [] : [{ text: textOf(answer) }]),
+        { functionCall: { name: answer.tool, args: JSON.parse(argumentsOf(answer)) as unknown } },
+      ]
+    : textParts(answer).map((text) => ({ text }))
 
 const wholeContent = (answer: Answer) => ({
   candidates: [{ index: 0, content: { role: 'model', parts: partsOf(answer) }, finishReason: 'STOP' }],
@@ -30,8 +33,9 @@ const wholeContent = (answer: Answer) => ({
 function contentStream(answer: Answer) {
   const chunk = (candidate: object, more: object = {}) =>
     dataEvent({ candidates: [{ index: 0, ...candidate }], ...more })
+  const finishReason = { cut: 'MAX_TOKENS', filtered: 'SAFETY', none: 'STOP' }[endingOf(answer) ?? 'none']
   return {
     events: partsOf(answer).map((part) => chunk({ content: { role: 'model', parts: [part] } })),
-    end: [chunk({ content: { role: 'model', parts: [{ text: '' }] }, finishReason: 'STOP' }, { usageMetadata })],
+    end: [chunk({ content: { role: 'model', parts: [{ text: '' }] }, finishReason }, { usageMetadata })],
   }
 }

@@ -1,7 +1,9 @@
-// A model server for the openai-compatible provider: its configuration, and the prompts that it received.
+// Model servers: their configuration, and the prompts that they received.
 import { type Document } from '../helpers.ts'
 import { closeAtEnd } from '../share.ts'
-import { startOpenAiChat } from './openai.ts'
+import { startAnthropic } from './anthropic.ts'
+import { startGoogle } from './google.ts'
+import { startOpenAiChat, startOpenAiResponses } from './openai.ts'
 import type { Wire, WireRequest } from './wire.ts'
 
 export interface ModelServer extends Omit<Wire, 'close'> {
@@ -19,6 +21,34 @@ export async function startModel(): Promise<ModelServer> {
     ...wire,
     providers: { double: { kind: 'openai-compatible', baseUrl: `${wire.url}/v1` } },
     prompt: async (index) => messagesOf(await wire.request(index)).at(-1)!.content,
+  }
+}
+
+const dialects = {
+  chat: { start: startOpenAiChat, kind: 'openai-compatible', path: '/v1', modelId: 'm' },
+  messages: { start: startAnthropic, kind: 'anthropic', path: '/v1', modelId: 'claude-opus-4-6' },
+  responses: { start: startOpenAiResponses, kind: 'openai', path: '/v1', modelId: 'gpt-5.2' },
+  gemini: { start: startGoogle, kind: 'google', path: '/v1beta', modelId: 'gemini-2.5-flash' },
+} as const
+
+export type DialectName = keyof typeof dialects
+
+export const dialectNames = Object.keys(dialects) as DialectName[]
+
+/** Starts a model server of each dialect, with an agent of the same name. They are closed when the test ends. */
+export async function startModels() {
+  const servers = await Promise.all(
+    dialectNames.map(async (name) => {
+      const { start, kind, path, modelId } = dialects[name]
+      const wire = await start()
+      closeAtEnd(() => wire.close())
+      return { name, wire, modelId, provider: { kind, baseUrl: `${wire.url}${path}`, apiKey: 'key-1' } }
+    }),
+  )
+  return {
+    wires: Object.fromEntries(servers.map(({ name, wire }) => [name, wire])) as Record<DialectName, Wire>,
+    providers: Object.fromEntries(servers.map(({ name, provider }) => [name, provider])),
+    agents: Object.fromEntries(servers.map(({ name, modelId }) => [name, { model: `${name}/${modelId}` }])),
   }
 }
 

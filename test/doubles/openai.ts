@@ -3,10 +3,13 @@ import {
   type Answer,
   argumentsOf,
   dataEvent,
+  type Ending,
+  endingOf,
   namedEvent,
   splitText,
   startWire,
   textOf,
+  textParts,
   type Wire,
   type WireRequest,
 } from './wire.ts'
@@ -57,17 +60,18 @@ function chatStream(answer: Answer, request: WireRequest) {
   const finish = (reason: string) => [chunk({}, reason), last, 'data: [DONE]\n\n']
   if (!('tool' in answer) && !('calls' in answer))
     return {
-      events: splitText(textOf(answer)).map((content) => chunk({ role: 'assistant', content })),
-      end: finish('stop'),
+      events: textParts(answer).map((content) => chunk({ role: 'assistant', content })),
+      end: finish({ cut: 'length', filtered: 'content_filter', none: 'stop' }[endingOf(answer) ?? 'none']),
     }
   const calls = 'calls' in answer ? answer.calls : [answer]
+  const said = textOf(answer) === '' ? [] : [chunk({ role: 'assistant', content: textOf(answer) })]
   const events = calls.flatMap((one, index) => {
     const call = (fields: object) => chunk({ tool_calls: [{ index, ...fields }] })
     const id = 'id' in one && one.id !== undefined ? one.id : `call_${index + 1}`
     const head = call({ id, type: 'function', function: { name: one.tool, arguments: '' } })
     return [head].concat(splitText(argumentsOf(one)).map((text) => call({ function: { arguments: text } })))
   })
-  return { events, end: finish('tool_calls') }
+  return { events: [...said, ...events], end: finish('tool_calls') }
 }
 
 export const startOpenAiResponses = (): Promise<Wire> =>
@@ -135,17 +139,20 @@ function responsesStream(answer: Answer, request: WireRequest) {
         output_index: 0,
         item: { ...item, status: 'in_progress', content: [] },
       } as { type: string }),
-      ...splitText(text).map((part) => namedEvent({ ...delta, delta: part } as { type: string })),
+      ...textParts(answer).map((part) => namedEvent({ ...delta, delta: part } as { type: string })),
       namedEvent({ type: 'response.output_item.done', output_index: 0, item } as { type: string }),
     ],
-    end: [completed(response)],
+    end: [completed(response, endingOf(answer))],
   }
 }
 
 const event = (type: string, fields: object) => namedEvent({ type, ...fields })
 
-const completed = (response: object) =>
-  event('response.completed', { response: { ...response, usage: responseUsage, incomplete_details: null } })
+function completed(response: object, ending?: Ending) {
+  const reason = ending && { cut: 'max_output_tokens', filtered: 'content_filter' }[ending]
+  const details = { usage: responseUsage, incomplete_details: reason ? { reason } : null }
+  return event(reason ? 'response.incomplete' : 'response.completed', { response: { ...response, ...details } })
+}
 
 function responsesCall(answer: Extract<Answer, { tool: string }>, request: WireRequest) {
   const item = callItem(answer)

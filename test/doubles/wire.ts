@@ -7,20 +7,28 @@ import type { ProviderAnswer } from '../contracts/provider-checks.ts'
 
 /** The response to the next request. */
 export type Answer =
-  /** With `pauseMs`, it pauses so long before each part. */
-  | { text: string; thinking?: string; pauseMs?: number }
-  | { tool: string; args: unknown; id?: string }
+  /** With `pauseMs`, it pauses so long before each part. With `parts`, the text is streamed in these parts. */
+  | { text: string; thinking?: string; pauseMs?: number; parts?: readonly string[]; ends?: Ending }
+  /** With `text`, the model writes it before the call. */
+  | { tool: string; args: unknown; id?: string; text?: string }
   /** Several tool calls in one step. */
   | { calls: readonly { tool: string; args: unknown }[] }
   /** Tool arguments that are not valid JSON. */
   | { tool: string; rawArgs: string; id?: string }
   | { status: number; headers?: Record<string, string>; body?: unknown }
+  /** Sends this with the status 200, as it is. Then the response ends. */
+  | { raw: string; type?: string }
+  /** Sends the stream of a text, with these events before its end. */
+  | { text: string; events: readonly string[] }
   /** Sends `text`, if any, and then hangs. */
   | { hang: true; text?: string }
   /** Sends `text` and ends the stream without its final event. */
   | { truncate: true; text: string }
   /** Sends `text` and closes the connection. */
   | { drop: true; text?: string }
+
+/** Why an answer ends early: it reached a limit, or the service filtered it. */
+export type Ending = 'cut' | 'filtered'
 
 export interface WireRequest {
   path: string
@@ -51,8 +59,15 @@ export interface Dialect {
   path: RegExp
   /** Renders the stream of a response; `end` are the events that complete it. */
   stream(answer: Answer, request: WireRequest): { events: string[]; end: string[] }
+  /** Why the service refuses a request, if it does. */
+  refuse?(request: WireRequest): Refusal | undefined
   /** The answer to a request that asks for no stream. */
   whole?(answer: Answer, request: WireRequest): unknown
+}
+
+interface Refusal {
+  status: number
+  body: unknown
 }
 
 export async function startWire(dialect: Dialect): Promise<Wire> {
@@ -71,7 +86,9 @@ export async function startWire(dialect: Dialect): Promise<Wire> {
     })
     const request = { path: incoming.url ?? '', headers: incoming.headers, body, abandoned }
     const answer = dialect.path.test(request.path)
-      ? (answers.shift() ?? (typeof fallback === 'function' ? fallback(request) : fallback))
+      ? (dialect.refuse?.(request) ??
+        answers.shift() ??
+        (typeof fallback === 'function' ? fallback(request) : fallback))
       : undefined
     if (!answer) {
       unexpected.push(`${incoming.method} ${request.path}`)
@@ -125,9 +142,13 @@ async function reply(
       .end(JSON.stringify(answer.body ?? {}))
     return
   }
+  if ('raw' in answer) {
+    response.writeHead(200, { 'content-type': answer.type ?? 'text/event-stream' }).end(answer.raw)
+    return
+  }
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   response.flushHeaders()
-  for (const event of events) {
+  for (const event of 'events' in answer ? [...events, ...answer.events] : events) {
     if ('pauseMs' in answer) await delay(answer.pauseMs)
     response.write(event)
   }
@@ -145,6 +166,12 @@ export const textOf = (answer: Answer): string => ('text' in answer ? (answer.te
 
 export const argumentsOf = (answer: Extract<Answer, { tool: string }>): string =>
   'rawArgs' in answer ? answer.rawArgs : JSON.stringify(answer.args)
+
+/** The parts in which a service streams the text of an answer. */
+export const textParts = (answer: Answer): readonly string[] =>
+  'parts' in answer && answer.parts ? answer.parts : splitText(textOf(answer))
+
+export const endingOf = (answer: Answer): Ending | undefined => ('ends' in answer ? answer.ends : undefined)
 
 /** Splits a text into parts, as a service streams it. */
 export function splitText(text: string, count = 3): string[] {

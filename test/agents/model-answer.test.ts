@@ -1,0 +1,167 @@
+// Tests what becomes of the answers of a model's service that are empty, cut, filtered or damaged, seen over HTTP.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createReasoningFilter, removeUpToClosing } from '../../core/agents/reasoning-text.ts'
+import { type DialectName, dialectNames, startModels } from '../doubles/model.ts'
+import type { Answer as ModelAnswer } from '../doubles/wire.ts'
+import { type Document, startGateway } from '../helpers.ts'
+import { share } from '../share.ts'
+import { login } from '../control/rpc-client.ts'
+
+const shared = share(async () => {
+  const models = await startModels()
+  const defaults = { model: 'chat/m', heartbeat: { every: '0' }, retry: { forSeconds: 0 } }
+  const gateway = await startGateway({
+    providers: models.providers,
+    agents: { defaults, main: { default: true }, ...models.agents },
+    hooks: { allowRequestSessionKey: true, onFailure: { channel: 'console', to: 'ops' } },
+  })
+  const run = async (agentId: DialectName, fields: Document = {}) => {
+    const body = { agentId, message: 'The disk is full.', channel: 'console', wakeMode: 'next-heartbeat', ...fields }
+    const { runId } = (await gateway.post('/hooks/agent', body, { prefer: 'wait=20' })).body
+    return (await gateway.get(`/runs/${runId}`)).body
+  }
+  const delivered = () => readFileSync(join(gateway.dir, 'console.jsonl'), 'utf8')
+  return { ...gateway, ...models, run, delivered }
+})
+
+const blank: ModelAnswer = { text: '\n\n' }
+
+describe.each(dialectNames)('a run over %s', (dialect) => {
+  it.each([
+    ['is empty', blank, 'answer_empty', 'The model gave an empty answer.'],
+    [
+      'is withheld by the content filter',
+      { text: '', ends: 'filtered' },
+      'answer_filtered',
+      "The content filter of the model's service withheld the answer.",
+    ],
+    [
+      'ends at the output limit before its first word',
+      { text: '', ends: 'cut' },
+      'answer_cut',
+      'The model reached its output limit before it answered; raise maxOutputTokens of the agent, or lower its thinking.',
+    ],
+  ] as const)('fails when the answer %s', async (what, answer, type, message) => {
+    const { wires, run, delivered, get } = shared()
+    wires[dialect].script(answer)
+    const name = `${dialect} ${what}`
+    expect(await run(dialect, { name })).toMatchObject({
+      status: 'failed',
+      error: { type, message },
+      usage: { steps: 1 },
+    })
+    await expect.poll(delivered).toContain(message)
+    const { body } = await get('/api/sessions/agent%3Amain%3Amain')
+    expect(body.waitingEvents).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ['cut', 'cut', '[cut: the model reached its output limit]'],
+    ['filtered', 'filtered', "[cut: the content filter of the model's service ended the answer]"],
+  ] as const)('says so when the answer is %s', async (_what, ends, mark) => {
+    const { wires, run } = shared()
+    wires[dialect].script({ text: 'The disk holds', ends })
+    const { status, reply, deliveries } = await run(dialect)
+    expect([status, reply, deliveries.length]).toEqual(['succeeded', `The disk holds\n${mark}`, 1])
+  })
+})
+
+it('a run that calls tools and then says nothing succeeds only if no reply is awaited', async () => {
+  const { wires, run } = shared()
+  const call = { tool: 'session_status', args: {} }
+  wires.chat.script(call, blank, call, blank)
+  expect(await run('chat', { deliver: false })).toMatchObject({ status: 'succeeded' })
+  expect(await run('chat')).toMatchObject({
+    status: 'failed',
+    error: { type: 'answer_empty', message: 'The model called tools, and then gave an empty answer.' },
+  })
+})
+
+describe('reasoning in the text of an answer', () => {
+  const answers: [what: string, text: string, visible: string][] = [
+    ['at the beginning', '<think>Hm.\nSecret.</think>\n\nAll is well.', 'All is well.'],
+    ['in several blocks', ' <thinking>a</thinking>\n<THINK>b</THINK>Done.', 'Done.'],
+    ['on a line of its own', 'One.\n\n<think>Secret.</think>\n\nTwo.', 'One.\n\nTwo.'],
+    ['in other delimiters', '[THINK]Secret.[/THINK]One.\n◁think▷Secret.◁/think▷Two.', 'One.\nTwo.'],
+    ['without its opening tag', 'Secret.\n</think>\n\nAll is well.', 'All is well.'],
+    [
+      'beside a tag in code',
+      '<think>a</think>```\n<think>b</think>\n</think>\n```',
+      '```\n<think>b</think>\n</think>\n```',
+    ],
+    [
+      'beside tags that are mentioned',
+      'Use `<think>`, or <think>.\n<think> opens it.',
+      'Use `<think>`, or <think>.\n<think> opens it.',
+    ],
+  ]
+  it.each(answers)('is removed %s, however the text is split', (_what, text, visible) => {
+    for (const size of [1, 2, 3, 5, 8, text.length]) {
+      const filter = createReasoningFilter()
+      const parts = Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
+        filter.push(text.slice(index * size, (index + 1) * size)),
+      )
+      expect(removeUpToClosing(parts.join('') + filter.end()).trim()).toBe(visible)
+    }
+  })
+
+  it.each(dialectNames)(
+    'reaches neither people, the record, the transcript nor the next prompt over %s',
+    async (dialect) => {
+      const { wires, run, delivered, get } = shared()
+      const sessionKey = `hook:thoughts-${dialect}`
+      const before = wires[dialect].requests.length
+      wires[dialect].script(
+        { tool: 'session_status', args: {}, text: '<think>Secret one.</think>' },
+        { text: '', parts: ['<thi', 'nk>Secret', ' two.</th', 'ink>\n\nAll', ' is well.'] },
+        { text: 'Again.' },
+      )
+      const { runId, reply } = await run(dialect, { sessionKey })
+      expect(reply).toBe('All is well.')
+      await run(dialect, { sessionKey })
+      const session = await get(`/api/sessions/${encodeURIComponent(`agent:${dialect}:${sessionKey}`)}`)
+      const sent = wires[dialect].requests.slice(before).map(({ body }) => body)
+      expect(sent).toHaveLength(3)
+      const steps = (await get(`/runs/${runId}/steps`)).body
+      expect(JSON.stringify([session.body, steps, sent, delivered()])).not.toContain('Secret')
+    },
+  )
+
+  it('is not streamed to a chat', async () => {
+    const { wires, url } = shared()
+    const client = await login(url)
+    wires.chat.script({ text: '', parts: ['<th', 'ink>Secret.</think', '>All is', ' well.'] })
+    const { result } = await client.call('chat.send', { text: 'How is it?' })
+    const deltas = client.notifications.filter(({ method }) => method === 'chat.delta')
+    expect([result.reply, deltas.map(({ params }) => params.text).join('')]).toEqual(['All is well.', 'All is well.'])
+  })
+})
+
+describe('a session that several models share', () => {
+  it('holds nothing that the service of one of them refuses', async () => {
+    const { wires, post, get } = shared()
+    const say = async (model: string) => {
+      const body = { message: 'Go on.', sessionKey: 'hook:shared', model, deliver: false, wakeMode: 'next-heartbeat' }
+      const { runId } = (await post('/hooks/agent', body, { prefer: 'wait=20' })).body
+      return (await get(`/runs/${runId}`)).body
+    }
+    const odd = { tool: 'session_status', args: {}, id: 'functions.session_status:0', text: '\n\n' }
+    const unknown = { tool: 'no such tool!', args: {}, id: 'functions.session_status:0' }
+    wires.chat.script(odd, odd, unknown, { text: 'One.' })
+    expect(await say('chat/m')).toMatchObject({ status: 'succeeded' })
+    wires.messages.script(
+      { tool: 'session_status', args: {}, text: '\n\n' },
+      { tool: 'no such tool!', args: {}, id: 'toolu_2' },
+      { text: 'Two.' },
+    )
+    expect((await say('messages/claude-opus-4-6')).error).toBeUndefined()
+    wires.gemini.script({ tool: 'session_status', args: {}, text: ' ' }, { text: 'Three.' })
+    expect(await say('gemini/gemini-2.5-flash')).toMatchObject({ status: 'succeeded' })
+    wires.messages.script({ text: 'Four.' })
+    expect((await say('messages/claude-opus-4-6')).error).toBeUndefined()
+    const ids = JSON.stringify(wires.messages.requests.at(-1)!.body).matchAll(/"id":"([^"]+)"/g)
+    expect([...ids].map(([, id]) => id)).toEqual([1, 2, 3, 4, 5, 6].map((count) => `past0000${count}`))
+  })
+})
