@@ -1,5 +1,13 @@
 // Describes a model failure: a message that is safe to show anywhere, and a detail for the run's record only.
 import { GatewayError } from '../errors.ts'
+import {
+  findAnswerError,
+  isAboutAnswer,
+  readPage,
+  readSaidError,
+  type SaidError,
+  type WireError,
+} from './service-error.ts'
 
 /** In characters. */
 const maxDetailLength = 500
@@ -21,31 +29,23 @@ export class ModelError extends GatewayError {
   readonly isTransient: boolean
   /** True if the service refuses what it was sent, such as a prompt that is too long or breaks its rules. */
   readonly isRefusal: boolean
+  /** True if the prompt is longer than the model can read. */
+  readonly isTooLong: boolean
   /** How long the service asks clients to wait. */
   readonly retryAfterMs: number | undefined
 
   constructor(cause: unknown, { provider, secrets, sentence }: ModelErrorOptions) {
-    const last = findLastError(cause)
-    super('model_failed', sentence ?? describeCause(last), { cause })
+    const last = findAnswerError(findLastError(cause))
+    const said = readSaidError(last)
+    const isPromptTooLong = isTooLong(said)
+    super('model_failed', sentence ?? (isPromptTooLong ? tooLongSentence : describeCause(last, said)), { cause })
     this.provider = provider
-    this.isTransient = isTransient(last)
-    this.isRefusal = last.statusCode !== undefined && refusals.has(last.statusCode)
+    this.isTooLong = isPromptTooLong
+    this.isTransient = !isPromptTooLong && isTransient(last, said)
+    this.isRefusal = isPromptTooLong || isRefusal(said, this.isTransient)
     this.retryAfterMs = readRetryAfterMs(last)
     this.detail = removeSecrets(formatError(last), secrets).slice(0, maxDetailLength).toWellFormed()
   }
-}
-
-/** The relevant fields of the model library's errors, read by shape so that the library need not be loaded. */
-interface WireError {
-  name?: string
-  message?: string
-  statusCode?: number
-  responseHeaders?: Record<string, string>
-  /** Some services send their own errors in the stream. */
-  type?: unknown
-  code?: unknown
-  lastError?: WireError
-  cause?: unknown
 }
 
 /** The library wraps the errors of several attempts. The last one counts. */
@@ -54,7 +54,39 @@ function findLastError(error: unknown): WireError {
   return wire.lastError ?? wire
 }
 
+const tooLongSentence =
+  'The prompt is longer than the model can read, even without the earlier conversation; send less, or use a model with ' +
+  'a larger context window. A lower session.historyTokens, or /new, makes prompts shorter.'
+
+/** How services say so. Most answer 400 or 413; a limit of tokens per minute is 429. */
+const tooLong = new RegExp(
+  [
+    'context_length_exceeded|exceed_context_size|request_too_large|string_above_max_length',
+    '(?:prompt|input|request|message|conversation)s? (?:is|are) too (?:long|large)',
+    'exceed(?:s|ed)? (?:the |this |your )?(?:model.s )?(?:available |maximum |max )?(?:context|token limit|model token limit)',
+    'exceeds the (?:maximum number of tokens|limit of \\d+)|max_tokens exceed context limit',
+    'maximum (?:context|prompt|input) length|context window exceeds|greater than the context length',
+    'reduce the length of the (?:messages|prompt|input)|too many (?:input )?tokens|token limit exceeded',
+  ].join('|'),
+  'i',
+)
+
+const isTooLong = ({ status, codes, text }: SaidError): boolean =>
+  status === 413 || (status !== 429 && tooLong.test(`${codes} ${text}`))
+
 const refusals: ReadonlySet<number> = new Set([400, 413, 422])
+/** Codes of errors that are about the text of the prompt, and of those that trying again does not mend. */
+const refusedPrompt = /invalid_(?:request|prompt|argument)|content_filter|policy|moderation|safety|bad_request/i
+const refusedCall = new RegExp(
+  `${refusedPrompt.source}|authenticat|invalid_api_key|permission|unauthorized|forbidden|not_found|billing|unsupported`,
+  'i',
+)
+/** The same in words, for errors without a code. */
+const refusedWords =
+  /(?:invalid|incorrect) api key|unauthori[sz]ed|not authenticated|permission denied|forbidden|content (?:management )?policy|\b(?:model|deployment)\b.{0,80}\b(?:not found|does not exist|not supported)/i
+
+const isRefusal = ({ status, codes }: SaidError, isPassing: boolean): boolean =>
+  (status !== undefined && refusals.has(status)) || (!isPassing && refusedPrompt.test(codes))
 
 /** The stream ended before the reply was complete. */
 export class BrokenStreamError extends Error {
@@ -70,14 +102,15 @@ export class SilentModelError extends Error {
   }
 }
 
-function isTransient(error: WireError): boolean {
-  const { statusCode, name, message = '' } = error
-  if (statusCode !== undefined && statusCode !== 200)
-    return statusCode === 408 || statusCode === 429 || statusCode >= 500
-  const isUnreachable = name === 'AI_APICallError' && statusCode === undefined
+/** What a service said within its answer passes unless it names a refusal: most of it is trouble of the service. */
+function isTransient(error: WireError, { status, codes, text }: SaidError): boolean {
+  const { name, message = '' } = error
+  // Within a stream, the library takes a code that it does not know for a 500.
+  if (status !== undefined) return status === 408 || status === 429 || (status >= 500 && !refusedCall.test(codes))
   const isIncomplete =
     ['BrokenStreamError', 'SilentModelError'].includes(name ?? '') || /stream ended without a finish/.test(message)
-  return isUnreachable || isIncomplete || isOverload(error) || isNetworkError(error)
+  if (isIncomplete || isOverload(error) || isNetworkError(error)) return true
+  return isAboutAnswer(error) && !refusedCall.test(codes) && !refusedWords.test(text)
 }
 
 /** The names that Anthropic and OpenAI use for errors within a stream. */
@@ -102,20 +135,30 @@ function readRetryAfterMs({ responseHeaders = {} }: WireError): number | undefin
   return waits.length > 0 ? Math.max(...waits) : undefined
 }
 
-function describeCause({ statusCode, name, message, cause }: WireError): string {
+function describeCause(error: WireError, { status: statusCode, codes, text }: SaidError): string {
+  const { name, message, cause } = error
   if (name === 'SilentModelError' && message !== undefined) return message
   if (statusCode === 401 || statusCode === 403)
     return `The model's service refused the credential (${statusCode}); check the apiKey of its provider.`
   if (statusCode === 429) return "The model's service is over its limit (429)."
-  if (statusCode !== undefined && statusCode !== 200) return `The model's service answered ${statusCode}.`
-  if (name === 'AI_APICallError' && statusCode === undefined) return "The model's service could not be reached."
+  if (statusCode !== undefined) return `The model's service answered ${statusCode}.`
+  if (name === 'AI_APICallError' && error.statusCode === undefined) return "The model's service could not be reached."
   if (name === 'AI_LoadAPIKeyError') return 'The model needs an API key; set the apiKey of its provider.'
+  if (isInAnswer(name) && (codes || text)) return "The model's service reported an error in place of its answer."
   return cause instanceof GatewayError ? cause.message : "The model's answer broke off or was not valid."
 }
 
-/** Some providers pass the service's own error object on unchanged. */
-const formatError = (error: WireError): string =>
-  error.message ? [error.name, error.message].filter(Boolean).join(': ') : JSON.stringify(error)
+const isInAnswer = (name: string | undefined): boolean =>
+  name === undefined || /^(?:AI_(?:JSONParse|TypeValidation|StreamProvider)Error|UnexpectedAnswerError)$/.test(name)
+
+/** The words of the service follow those of the library. Some providers pass the service's own error on unchanged. */
+function formatError({ name, message, text, responseBody = '', ...error }: WireError): string {
+  const words = readPage(name === 'UnexpectedAnswerError' ? String(text) : responseBody)
+  const isSaid = message !== undefined && message !== '' && words.includes(message) && name !== 'UnexpectedAnswerError'
+  const known = [name, message].filter(Boolean).join(': ')
+  if (known === '' && words === '') return JSON.stringify(error)
+  return isSaid || words === '' ? known : `${known} ${words}`
+}
 
 /** Matches the usual forms of API keys, masked ones too: services quote the key that they refuse. */
 const keyLike = /\b(?:sk|pk|rk|key|gsk|xai|AIza)[-_A-Za-z0-9*.]{8,}|\bBearer\s+\S+/g

@@ -16,8 +16,9 @@ import { wellFormed } from '../well-formed.ts'
 import type { Agent } from './agents.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { createOutputLimits, type ModelAnswer, type OutputLimits, readAnswer } from './model-answer.ts'
-import { estimateTokens } from './history.ts'
 import { createExactInputs } from './exact-inputs.ts'
+import { ModelError } from './model-error.ts'
+import { estimateTokens, trimHistory } from './history.ts'
 import { limitOpening, limitSilence, type ModelCallObserver } from './model-silence.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { createToolCalls, type StepApprovals } from './tool-steps.ts'
@@ -76,6 +77,8 @@ export interface TurnResult {
   messages: Json[]
   /** The last call of the model, which is stored with the end of the run. Absent if the turn was stopped. */
   lastStep?: Step
+  /** True: the history was too long for the model, so that it read only a part, or none of it. */
+  isShortened?: boolean
   /** Why the turn ended before a call of the model. */
   stopped?: string
 }
@@ -124,20 +127,37 @@ async function takeTurn(deps: Required<TurnDeps>, input: TurnInput, signal: Abor
   if (calls.tools.isWaiting()) throw new SuspendedTurn()
   const callModel = await openModel(deps, input, signal)
   const limits = createOutputLimits()
+  let { history } = input
+  /** Makes the call again with a shorter history, if that is why the model cannot read the prompt. */
+  const callFitting = async (call: Omit<ModelCall, 'messages'>): Promise<ModelAnswer> => {
+    try {
+      return await callModel({ ...call, messages: [...history, opening, ...conversation.messages()] })
+    } catch (error) {
+      if (!(error instanceof ModelError) || !error.isTooLong || history.length === 0) throw error
+      const isFirst = history === input.history
+      // A little more than half, so that of an even number of equal turns half is left.
+      history = isFirst ? trimHistory(history, { turns: history.length, tokens: estimateTokens(history) * 0.55 }) : []
+      deps.log.warn(
+        { runId: input.runId, model: input.model.ref, messages: history.length },
+        'the model cannot read the whole prompt; the call is made again with less of the conversation. ' +
+          'Lower session.historyTokens, or begin anew with /new',
+      )
+      return await callFitting(call)
+    }
+  }
   for (;;) {
     const stopped = await input.findStop?.()
     if (stopped !== undefined) return { ...createResult(conversation, { opening, finishReason: 'stopped' }), stopped }
     const isLast = conversation.exchanges.length >= maxSteps - 1
-    const messages = [...input.history, opening, ...conversation.messages()]
     const started = startModelStep(input, conversation.count() + 1)
     input.onModelStep?.(started)
     const trace = input.traceOfStep?.(started.number)
-    const answer = await callModel({ messages, tools: deps.tools(calls.subject()), isLast, limits, trace })
+    const answer = await callFitting({ tools: deps.tools(calls.subject()), isLast, limits, trace })
     const step = endModelStep(started, answer, await input.model.costOf(answer.usage))
     if (isLast || answer.calls.length === 0) {
       conversation.put(step)
       const result = createResult(conversation, { opening, finishReason: answer.finishReason })
-      return { ...result, lastStep: { ...step, message: null } }
+      return { ...result, lastStep: { ...step, message: null }, isShortened: history !== input.history }
     }
     await calls.tools.make(step, answer.calls)
     if (calls.tools.isWaiting()) throw new SuspendedTurn()

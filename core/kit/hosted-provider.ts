@@ -8,6 +8,7 @@ import {
   type Provider,
 } from '../plugin/provider.ts'
 import { type Static, Type } from '../typebox.ts'
+import { createStreamFetch, type RepairEvent } from './stream-fetch.ts'
 
 /** The schema of `headers` of a provider. */
 export const RequestHeaders = Type.Optional(
@@ -23,6 +24,7 @@ interface Settings {
   apiKey?: string
   baseURL?: string
   headers?: Record<string, string>
+  fetch?: typeof fetch
 }
 
 export interface HostedService {
@@ -36,6 +38,8 @@ export interface HostedService {
   service: Omit<ModelService, 'keyVariables'> & Partial<Pick<ModelService, 'keyVariables'>>
   /** Imports the package: `async () => (await import('@ai-sdk/openai')).createOpenAI`. */
   load(): Promise<(settings: Settings) => (modelId: string) => LanguageModel>
+  /** Changes events of a stream that the package would refuse although they harm nothing. */
+  repair?: RepairEvent
   /** The request that lists the models, relative to the address of the API, and how to read its answer. */
   list: { path: string; headers(key: string): Record<string, string> } & Pick<
     ModelListRequest,
@@ -56,6 +60,7 @@ export function defineHostedProvider(service: HostedService): Provider<HostedCon
         ...(apiKey && { apiKey }),
         ...(baseUrl && { baseURL: baseUrl }),
         ...(headers && { headers }),
+        fetch: createStreamFetch(service.repair),
       })
     },
     pricing: ({ baseUrl = service.baseUrl }) => ({ url: baseUrl }),

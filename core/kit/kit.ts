@@ -24,6 +24,7 @@ export { createSupervisor, type Supervisor, type SupervisorOptions } from '../re
 export { connectError, connectStatusError, type ErrorAnswer, type Service } from './connect-error.ts'
 export { readHtml } from './read-html.ts'
 export { resultOfError, resultOfResponse } from './send-result.ts'
+export { createStreamFetch, type RepairEvent, UnexpectedAnswerError } from './stream-fetch.ts'
 export { showArgs, showText } from './show-json.ts'
 export { isSecretName } from './secret-names.ts'
 export { countOf, fieldsOf, fieldsOfJson, listOf, textOf } from './shapes.ts'

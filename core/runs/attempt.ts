@@ -16,7 +16,7 @@ import type { Redactor } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { Json, Log } from '../plugin/plugin.ts'
 import { countSuspicious } from '../sessions/external-content.ts'
-import type { RunResult, RunSpec } from '../store/run-spec.ts'
+import type { RunResult } from '../store/run-spec.ts'
 import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { Policy } from '../tools/policy.ts'
@@ -232,7 +232,7 @@ async function executeTurn(
     },
   })
   if (stop?.wait && recorder.stored().length === 0) return { wait: stop.wait }
-  const result = { ...createTurnResult({ plan, turn, events, deliver: run.spec.deliver }), hasExternalContent }
+  const result = { ...createTurnResult({ plan, turn, events, run }), hasExternalContent }
   if (turn.lastStep === undefined) return result
   const lastStep = recorder.shorten(turn.lastStep)
   deps.onStep(run, lastStep)
@@ -243,10 +243,14 @@ interface EndedTurn {
   plan: TurnPlan
   turn: TurnResult
   events: readonly StoredEvent[]
-  deliver: RunSpec['deliver']
+  run: Pick<StoredRun, 'kind' | 'spec'>
 }
 
-function createTurnResult({ plan, turn, events, deliver }: EndedTurn): AttemptResult {
+const shortenedNote =
+  '[This conversation is longer than the model can read: it has read only the newest part, or none. /new begins a new ' +
+  'one; a lower session.historyTokens avoids this.]'
+
+function createTurnResult({ plan, turn, events, run: { kind, spec } }: EndedTurn): AttemptResult {
   const { reply, usage } = turn
   const model = plan.model.ref
   const transcript = turn.messages.map((message) => ({ message }))
@@ -261,15 +265,16 @@ function createTurnResult({ plan, turn, events, deliver }: EndedTurn): AttemptRe
       eventsRendered: hasSpoken && events.length > 0,
     }
   }
-  const error = reply ? undefined : findNoReply(turn, deliver !== null)
+  const error = reply ? undefined : findNoReply(turn, spec.deliver !== null)
   if (error) {
     const result = { model, usage, error }
     // An event may be the reason. It must not stop the session.
     return { status: 'failed', result, transcript: [], eventsRendered: false, eventsRefused: usage.steps === 1 }
   }
+  const isTold = turn.isShortened && (kind === 'channel' || kind === 'chat')
   return {
     status: 'succeeded',
-    result: { model, reply, usage },
+    result: { model, reply: isTold ? `${reply}\n\n${shortenedNote}` : reply, usage },
     transcript,
     eventsRendered: events.length > 0,
   }

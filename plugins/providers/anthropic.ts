@@ -7,6 +7,8 @@ export default defineHostedProvider({
   baseUrl: 'https://api.anthropic.com/v1',
   keyVariable: 'ANTHROPIC_API_KEY',
   service: { title: 'Anthropic', model: 'claude-sonnet-4-5' },
+  // Anthropic adds types of events without notice.
+  repair: (event) => (/^(?:message_|content_block_|error$|ping$)/.test(String(event['type'])) ? event : undefined),
   load: async () => (await import('@ai-sdk/anthropic')).createAnthropic,
   list: {
     path: 'models?limit=1000',

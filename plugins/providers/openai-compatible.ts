@@ -1,6 +1,6 @@
 // Models of any server with OpenAI's chat completions API, such as Ollama, LM Studio, llama.cpp, vLLM and OpenRouter.
 import { defineProvider, type Static, Type } from 'svc-gateway/plugin'
-import { fieldsOf, RequestHeaders, textOf } from 'svc-gateway/kit'
+import { createStreamFetch, fieldsOf, listOf, RequestHeaders, textOf } from 'svc-gateway/kit'
 
 const Config = Type.Object(
   {
@@ -26,6 +26,7 @@ export default defineProvider<Static<typeof Config>>({
       name,
       baseURL: baseUrl,
       includeUsage: true,
+      fetch: createStreamFetch(repairChunk),
       ...(apiKey && { apiKey }),
       ...(headers && { headers }),
     })
@@ -51,3 +52,38 @@ export default defineProvider<Static<typeof Config>>({
     { name: 'jan', title: 'Jan', baseUrl: 'http://127.0.0.1:1337/v1' },
   ],
 })
+
+/** The package refuses chunks whose fields have another type than OpenAI's, although it needs few of them. */
+function repairChunk(chunk: Record<string, unknown>): Record<string, unknown> | undefined {
+  const { id, model, usage, choices } = chunk
+  const isError = ['error', 'errors', 'message', 'detail'].some((key) => (chunk[key] ?? null) !== null)
+  if (isError) return chunk
+  if (!Array.isArray(choices) && !isObject(usage)) return undefined
+  return {
+    ...(typeof id === 'string' && { id }),
+    ...(typeof model === 'string' && { model }),
+    ...(isObject(usage) && { usage }),
+    choices: listOf(choices).map(repairChoice),
+  }
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
+
+function repairChoice(choice: unknown): object {
+  const { delta, message, finish_reason: reason } = fieldsOf(choice)
+  const { role: _role, tool_calls: calls, ...rest } = fieldsOf(delta ?? message)
+  return {
+    delta: { ...rest, ...(Array.isArray(calls) && { tool_calls: calls.map(repairCall) }) },
+    finish_reason: textOf(reason),
+  }
+}
+
+function repairCall(call: unknown): object {
+  const { id, function: called, ...rest } = fieldsOf(call)
+  const { arguments: args, ...names } = fieldsOf(called)
+  return {
+    ...rest,
+    ...((typeof id === 'string' || typeof id === 'number') && { id: String(id) }),
+    function: { ...names, arguments: isObject(args) ? JSON.stringify(args) : args },
+  }
+}
