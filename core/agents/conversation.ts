@@ -82,12 +82,12 @@ const prefixOf = ({ model }: Exchange): string => `s${String(model.number).padSt
 /** The model reads its own ids, reasoning and signatures again. */
 const toOwnPart = (part: Part): Part | undefined => {
   if (isRefusedText(part)) return undefined
-  return part.type === 'tool-call' ? { ...part, toolName: toPortableToolName(String(part['toolName'])) } : part
+  return part.type === 'tool-call' ? { ...part, toolName: toPortableToolName(part['toolName'] as string) } : part
 }
 
 const toOwnResult = (part: Part): Part => ({
   ...part,
-  toolName: toPortableToolName(String(part['toolName'])),
+  toolName: toPortableToolName(part['toolName'] as string),
   ...toPortableOutput(part),
 })
 
@@ -109,7 +109,7 @@ function toMessages({ model, tools }: Exchange, toPart: (part: Part) => Part | u
  * that are not an object are replaced by an empty one.
  */
 function toPlainPart({ type, text = '', toolCallId = '', toolName = '', input = {} }: Part): Part | undefined {
-  if (type === 'text') return String(text).trim() === '' ? undefined : { type, text }
+  if (type === 'text') return (text as string).trim() === '' ? undefined : { type, text }
   return type === 'tool-call' ? { type, toolCallId, toolName, input: toObject(input) } : undefined
 }
 

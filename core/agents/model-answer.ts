@@ -123,9 +123,9 @@ const endMarks: Readonly<Record<string, string | undefined>> = {
 function cleanMessage(message: Json, mark: string | undefined): Json {
   const { content, ...rest } = message as { content: Json }
   const parts = (Array.isArray(content) ? content : [{ type: 'text', text: content }]) as MessagePart[]
-  const cleaned = parts.map((part) => (isText(part) ? { ...part, text: removeReasoning(part.text) } : part))
+  const cleaned = parts.map((part) => (isText(part) ? withText(part, removeReasoning(part.text)) : part))
   const last = cleaned.findLast(isText)
-  const marked = cleaned.map((part) => (mark && part === last ? { ...part, text: `${last.text}\n${mark}` } : part))
+  const marked = cleaned.map((part) => (mark && part === last ? withText(part, `${last.text}\n${mark}`) : part))
   return { ...rest, content: marked as readonly object[] as Json }
 }
 
@@ -133,6 +133,8 @@ interface MessagePart {
   type: string
   text?: Json
 }
+
+const withText = (part: MessagePart, text: string): MessagePart => ({ ...part, text })
 
 const isText = (part: MessagePart): part is MessagePart & { text: string } =>
   part.type === 'text' && typeof part.text === 'string'

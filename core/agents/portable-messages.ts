@@ -32,13 +32,13 @@ export function toPortable(messages: readonly Json[], prefix: string): Json[] {
     // Services may use one id in each step: the latest call with it counts.
     if (part.type === 'tool-call') ids.set(before, `${prefix}${String((count += 1)).padStart(5, '0')}`)
     const toolCallId = ids.get(before)
-    const named = { ...part, toolName: toPortableToolName(String(name)) }
+    const named = { ...part, toolName: toPortableToolName(name as string) }
     return toolCallId === undefined ? [] : [{ ...named, toolCallId, ...toPortableOutput(part) }]
   }
   return (messages as unknown as readonly Message[]).flatMap(({ content, ...message }) => {
     const portable = typeof content === 'string' ? content : content.flatMap(convert)
     const isBlank = typeof portable === 'string' ? portable.trim() === '' : portable.length === 0
-    return isBlank ? [] : [{ ...message, content: portable } as unknown as Json]
+    return isBlank ? [] : [{ ...message, content: portable }]
   })
 }
 

@@ -51,7 +51,7 @@ describe.each(dialectNames)('a run over %s', (dialect) => {
       'answer_cut',
       'The model reached its output limit before it answered; raise maxOutputTokens of the agent, or lower its thinking.',
     ],
-  ] as const)('fails when the answer %s', async (what, answer, type, message) => {
+  ] as const)('fails when the answer %s', async (what, answer, ...[type, message]) => {
     const { wires, run, delivered, get } = shared()
     wires[dialect].script(answer)
     const name = `${dialect} ${what}`
@@ -229,16 +229,19 @@ describe('trouble in place of an answer', () => {
     ],
     ['a web page', 'responses', { raw: page, type: 'text/html' }, 'Bad gateway'],
   ]
-  it.each(passing)('passes, and its words are in the record: %s over %s', async (_what, dialect, answer, words) => {
-    const { wires, run } = shared()
-    wires[dialect].otherwise(answer)
-    const failed = await run(`${dialect}-once`, { deliver: false })
-    expect(failed).toMatchObject({ status: 'failed', error: { type: 'model_failed' } })
-    expect(failed.error.detail).toContain(words)
-    wires[dialect].script(answer)
-    wires[dialect].otherwise({ text: 'At last.' })
-    expect(await run(dialect, { deliver: false })).toMatchObject({ status: 'succeeded', reply: 'At last.' })
-  })
+  it.each(passing)(
+    'passes, and its words are in the record: %s over %s',
+    async (_what, dialect, ...[answer, words]) => {
+      const { wires, run } = shared()
+      wires[dialect].otherwise(answer)
+      const failed = await run(`${dialect}-once`, { deliver: false })
+      expect(failed).toMatchObject({ status: 'failed', error: { type: 'model_failed' } })
+      expect(failed.error.detail).toContain(words)
+      wires[dialect].script(answer)
+      wires[dialect].otherwise({ text: 'At last.' })
+      expect(await run(dialect, { deliver: false })).toMatchObject({ status: 'succeeded', reply: 'At last.' })
+    },
+  )
 
   const final: [what: string, dialect: DialectName, answer: ModelAnswer][] = [
     ['an invalid key', 'chat', events({ error: { message: 'Invalid API key' } })],

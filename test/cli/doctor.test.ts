@@ -536,6 +536,27 @@ describe('svc-gateway doctor', () => {
     })
   })
 
+  it('compares the history of each agent with the context window of its model', async () => {
+    const dir = temporaryFolder()
+    const agents = {
+      defaults: { model: 'openai/gpt-5-mini', models: [{ id: 'openai/gpt-5-mini', price: { input: 0, output: 0 } }] },
+      main: { default: true },
+      long: { historyTokens: 400_000 },
+    }
+    writeConfig(dir, { providers: { openai: { kind: 'openai', apiKey: 'sk-4f9a81c6' } }, agents })
+    expect(await examine(dir, { offline: true })).toEqual([
+      {
+        id: 'history_too_long',
+        severity: 'warning',
+        where: 'agents.long',
+        problem: expect.stringMatching(
+          /sends up to 400000 tokens of a conversation, but openai\/gpt-5-mini reads \d+ in all/,
+        ),
+        fix: expect.stringMatching(/^Set historyTokens of agents\.long to \d+; .*\/new/),
+      },
+    ])
+  })
+
   it('asks no server with --offline', async () => {
     const dir = temporaryFolder()
     const { url } = await serveModels(() => expect.unreachable())

@@ -8,6 +8,7 @@ import { checkStore, checkStoreDisk, checkStoreSize } from './database.ts'
 import { checkSpace } from './disk.ts'
 import { checkExposure } from './exposure.ts'
 import type { Outcome } from './finding.ts'
+import { checkHistory } from './history.ts'
 import { checkPrivacy, checkWriters } from './modes.ts'
 import { checkModels, checkModelServers } from './models.ts'
 import { checkPort } from './port.ts'
@@ -59,6 +60,7 @@ export const groups: readonly CheckGroup[] = [
     checks: [
       { title: 'The model servers answer and accept their credentials.', find: checkModelServers },
       { title: 'The model servers have the configured models.', find: checkModels },
+      { title: 'The models can read whole conversations.', find: checkHistory },
       { title: 'Runs cost nothing.', find: checkCosts },
     ],
   },

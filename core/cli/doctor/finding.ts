@@ -29,6 +29,7 @@ export const findingIds = [
   'gateway_not_ready',
   'gateway_refused',
   'gateway_unreachable',
+  'history_too_long',
   'hooks_disabled',
   'job_failing',
   'mapping_unreached',
