@@ -11,6 +11,9 @@ const delimiters: readonly (readonly [opening: string, closing: string])[] = [
   ['<|start_thinking|>', '<|end_thinking|>'],
 ]
 
+/** Each closing delimiter, in any case. */
+const patterns = new Map(delimiters.map(([, closing]) => [closing, new RegExp(RegExp.escape(closing), 'i')]))
+
 /** Removes reasoning from a text that arrives in parts. */
 export interface ReasoningFilter {
   /** Returns what people may read, as far as it is certain. */
@@ -21,6 +24,9 @@ export interface ReasoningFilter {
 
 /** How much white space at the beginning of a line may precede an opening tag. Bounds what is held back. */
 const maxIndent = 100
+
+/** Longer than each delimiter. Only so much of a line is looked at, so that long texts are read in passing. */
+const maxDelimiterLength = 20
 
 interface Block {
   closing: string
@@ -54,7 +60,7 @@ export function createReasoningFilter(): ReasoningFilter {
   }
 
   function readBlock({ closing, parts }: Block): string | undefined {
-    const index = toLowerAscii(pending).indexOf(closing)
+    const index = pending.search(patterns.get(closing) as RegExp)
     // The end of what was read may be the beginning of the closing tag.
     const length = index === -1 ? Math.max(0, pending.length - closing.length + 1) : index + closing.length
     parts.push(pending.slice(0, length))
@@ -66,12 +72,14 @@ export function createReasoningFilter(): ReasoningFilter {
   }
 
   function readLineStart(isEnd: boolean): string | undefined {
-    const rest = isLeading ? pending.trimStart() : pending.replace(/^[ \t]+/, '')
-    const indent = pending.length - rest.length
+    const white = isLeading ? /^\s*/ : /^[ \t]*/
+    const indent = white.exec(pending.slice(0, maxIndent + 1))?.[0].length ?? 0
     if (indent > maxIndent) return readLine()
-    const isUndecided = rest === '' || starts(rest).some((start) => start.length > rest.length)
+    const rest = pending.slice(indent)
+    const head = toLowerAscii(rest.slice(0, maxDelimiterLength))
+    const isUndecided = head === '' || starts(head).some((start) => start.length > head.length)
     if (isUndecided && !isEnd) return undefined
-    const found = fence === undefined && delimiters.find(([opening]) => toLowerAscii(rest).startsWith(opening))
+    const found = fence === undefined && delimiters.find(([opening]) => head.startsWith(opening))
     if (!found) return readLine()
     const [opening, closing] = found
     block = { closing, isLeading, parts: [pending.slice(0, indent + opening.length)] }
@@ -80,10 +88,9 @@ export function createReasoningFilter(): ReasoningFilter {
   }
 
   /** What may begin the line: the delimiters and fences that begin as it does, or that it begins with. */
-  function starts(rest: string): string[] {
+  function starts(head: string): string[] {
     const known = fence === undefined ? ['```', '~~~', ...delimiters.map(([opening]) => opening)] : [fence]
-    const line = toLowerAscii(rest.slice(0, 20))
-    return known.filter((start) => start.startsWith(line))
+    return known.filter((start) => start.startsWith(head))
   }
 
   /** Reads the rest of a line, or what is there of it. */

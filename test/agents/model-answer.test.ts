@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createReasoningFilter, removeUpToClosing } from '../../core/agents/reasoning-text.ts'
+import { createReasoningFilter, removeReasoning, removeUpToClosing } from '../../core/agents/reasoning-text.ts'
 import { type DialectName, dialectNames, startModels } from '../doubles/model.ts'
 import { type Answer as ModelAnswer, dataEvent, namedEvent } from '../doubles/wire.ts'
 import { type Document, startGateway } from '../helpers.ts'
@@ -134,6 +134,14 @@ describe('reasoning in the text of an answer', () => {
       expect(sent).toHaveLength(3)
       const steps = (await get(`/runs/${runId}/steps`)).body
       expect(JSON.stringify([session.body, steps, sent, delivered()])).not.toContain('Secret')
+    },
+  )
+
+  it.each(['\\n', ' ', 'a\\n', '<think></think>', '<think>\\n', '`', '```\\n', '</think>\\n'])(
+    'is looked for in many of %j in passing',
+    (piece) => {
+      const text = piece.repeat(300_000)
+      expect(text).toContain(removeReasoning(text))
     },
   )
 
