@@ -72,7 +72,9 @@ const tooLong = new RegExp(
 )
 
 const isTooLong = ({ status, codes, text }: SaidError): boolean =>
-  status === 413 || (status !== 429 && tooLong.test(`${codes} ${text}`))
+  status === 413 || (status !== 429 && tooLong.test(`${codes} ${text}`) && !rateLimit.test(`${codes} ${text}`))
+
+const rateLimit = /rate.?limit|per.?(?:minute|hour|day)|quota/i
 
 const refusals: ReadonlySet<number> = new Set([400, 413, 422])
 /** Codes of errors that are about the text of the prompt, and of those that trying again does not mend. */

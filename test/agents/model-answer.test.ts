@@ -194,6 +194,7 @@ describe('trouble in place of an answer', () => {
       events(begun, { error: { message: 'CUDA is out of memory', type: 'internal_error' } }),
       'CUDA',
     ],
+    ['a limit of tokens', 'chat', events({ error: { message: 'Too many tokens per minute' } }), 'per minute'],
     ['an error that is a text', 'chat', events({ error: 'the runner has ended' }), 'the runner has ended'],
     [
       'an error with a status',
