@@ -1,4 +1,5 @@
 // Alerts in the form of Prometheus: what Alertmanager sends, and Grafana with more links.
+import { hash } from 'node:crypto'
 import { type Static, Type } from '../typebox.ts'
 import { Maybe } from './payload.ts'
 import { line, lines, words } from './text.ts'
@@ -35,12 +36,49 @@ export const labelOf = (labels: Alert['labels'], name: string): string => {
 const textOf = (value: unknown, length: number): string =>
   ['string', 'number', 'bigint', 'boolean'].includes(typeof value) ? line(String(value), length) : ''
 
-/** How many alerts fire and how many are over: `2 firing, 1 resolved`. */
-export function countAlerts(alerts: readonly Alert[]): string {
+/**
+ * How many alerts fire and how many are over: `2 firing, 1 resolved`. `unsent` is how many alerts the service itself
+ * has left out: `2 firing, and 3 more that were not sent`.
+ */
+export function countAlerts(alerts: readonly Alert[], unsent = 0): string {
   const resolved = alerts.filter(isResolved).length
   const firing = alerts.length - resolved
-  return [firing > 0 && `${firing} firing`, resolved > 0 && `${resolved} resolved`].filter(Boolean).join(', ')
+  const more = wholeNumber(unsent)
+  return [
+    firing > 0 && `${firing} firing`,
+    resolved > 0 && `${resolved} resolved`,
+    more > 0 && `and ${more} more that ${more === 1 ? 'was' : 'were'} not sent`,
+  ]
+    .filter(Boolean)
+    .join(', ')
 }
+
+const wholeNumber = (count: number): number => (Number.isSafeInteger(count) && count > 0 ? count : 0)
+
+/** The names of the alerts: `DiskFull`, `DiskFull and HighLoad`, or `DiskFull, HighLoad and 3 others`. */
+export function alertNames(alerts: readonly Alert[]): string {
+  const names = [...new Set(alerts.map(({ labels }) => labelOf(labels, 'alertname')).filter(Boolean))]
+  const [first, second] = names
+  if (names.length <= 2) return names.join(' and ')
+  const others = names.length - 2
+  return `${first}, ${second} and ${others} ${others === 1 ? 'other' : 'others'}`
+}
+
+/**
+ * What all notifications of a group of alerts have in common, for the session: the name that the group is about, or else
+ * its key. The names of the alerts that fire at the moment may change with each notification.
+ */
+export function alertGroup(
+  { groupKey, groupLabels }: { groupKey?: string | null | undefined; groupLabels?: Alert['labels'] },
+  nameLabels: readonly string[] = ['alertname'],
+): string {
+  const name = nameLabels.map((label) => labelOf(groupLabels, label)).find(Boolean)
+  return name || shortened(line(groupKey, 10_000))
+}
+
+/** Two long keys may begin in the same way. */
+const shortened = (key: string): string =>
+  key.length > 150 ? `${key.slice(0, 100).toWellFormed()} ${hash('sha256', key).slice(0, 32)}` : key
 
 /**
  * Lists alerts, those that fire first: one line for each of the first 20, and below it its annotations and links, as
@@ -56,11 +94,12 @@ export function listAlerts(alerts: readonly Alert[], unsent = 0): string {
     short += 1
     return headOf(alert)
   })
-  const hidden = alerts.length - shown.length + Math.max(0, unsent)
+  const [hidden, left] = [alerts.length - shown.length, wholeNumber(unsent)]
   return lines(
     ...shown,
     short > 0 && `… the annotations and links of ${short} of these alerts are left out`,
     hidden > 0 && `… and ${hidden} more ${hidden === 1 ? 'alert' : 'alerts'}`,
+    left > 0 && `… and ${left} more ${left === 1 ? 'alert' : 'alerts'}, which the service left out`,
   )
 }
 

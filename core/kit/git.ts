@@ -11,6 +11,23 @@ export const shortHash = (hash: string | null | undefined): string => hash?.slic
 /** The name of a branch or tag: `refs/heads/main` → `main`. */
 export const refName = (ref: string | null | undefined): string => ref?.replace(/^refs\/(?:heads|tags)\//, '') ?? ''
 
+/** A repository in the payloads of GitHub, Gitea and Gogs. Old versions have no `full_name`. */
+export interface NamedRepository {
+  full_name?: string | null | undefined
+  name?: string | null | undefined
+  owner?: { login?: string | null | undefined; username?: string | null; name?: string | null } | null | undefined
+  html_url?: string | null | undefined
+}
+
+/** The path of a repository, such as `octo/repo`: its full name, or that of its owner and its own, or its address. */
+export function repositoryPath(repository: NamedRepository | null | undefined): string | undefined {
+  const { full_name: path, name, owner, html_url: url } = repository ?? {}
+  const ownerName = owner?.login || owner?.username || owner?.name
+  if (path) return path
+  if (ownerName && name) return `${ownerName}/${name}`
+  return (url && URL.parse(url)?.pathname.replaceAll(/^\/|\/$/g, '')) || name || undefined
+}
+
 /** A release as GitHub, Gitea and Forgejo describe it. */
 export interface Release {
   name?: string | null | undefined

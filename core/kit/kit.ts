@@ -1,6 +1,6 @@
 // The kit: what extensions share, imported from `svc-gateway/kit`. It is no part of the contract: an extension can do
 // without it.
-export { Alert, countAlerts, labelOf, Labels, listAlerts } from './alerts.ts'
+export { Alert, alertGroup, alertNames, countAlerts, labelOf, Labels, listAlerts } from './alerts.ts'
 export { type Cache, createCache, keepLatest } from './cache.ts'
 export { nameOfFile, parseCount, parseJson, parseTime, parseWhole, quoteWord, readBytesOf } from './command-input.ts'
 export { describeStep, formatMs, type RunStep } from './describe-step.ts'
@@ -10,7 +10,15 @@ export { type CurlRequest, nameOfCurl, readCurl } from './curl/read-curl.ts'
 export { type EventText, eventMessage } from './event-message.ts'
 export { exactId, exactNumber, type FieldFormat, listAnswers, listFields, valueText } from './fields.ts'
 export { formatUsd } from './format-usd.ts'
-export { describeRelease, plain, type Release, refName, shortHash } from './git.ts'
+export {
+  describeRelease,
+  type NamedRepository,
+  plain,
+  type Release,
+  refName,
+  repositoryPath,
+  shortHash,
+} from './git.ts'
 export { defineHostedProvider, type HostedConfig, type HostedService, RequestHeaders } from './hosted-provider.ts'
 export { entryOf, Maybe } from './payload.ts'
 export { clip, line, lines, quote, words } from './text.ts'

@@ -1,5 +1,16 @@
-// The preset for Prometheus Alertmanager: one message per group of alerts, one session per kind of alert.
-import { Alert, countAlerts, labelOf, Labels, line, lines, listAlerts, Maybe } from 'svc-gateway/kit'
+// The preset for Prometheus Alertmanager: one message per group of alerts, one session per name of alerts, or per group.
+import {
+  Alert,
+  alertGroup,
+  alertNames,
+  countAlerts,
+  labelOf,
+  Labels,
+  line,
+  lines,
+  listAlerts,
+  Maybe,
+} from 'svc-gateway/kit'
 import { definePreset, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
@@ -8,7 +19,6 @@ const Payload = Type.Object({
   groupKey: Text,
   receiver: Text,
   groupLabels: Labels,
-  commonLabels: Labels,
   externalURL: Text,
   truncatedAlerts: Maybe(Type.Number()),
   alerts: Type.Array(Alert),
@@ -22,7 +32,7 @@ export default definePreset<Payload>({
   mapping: { name: 'Alertmanager' },
   // The payload identifies a group, not a notification.
   deliveryId: ({ payload }) => ({
-    subject: `${payload.receiver ?? ''} ${payload.groupKey ?? nameOf(payload)}`,
+    subject: `${payload.receiver ?? ''} ${payload.groupKey ?? groupOf(payload)}`,
     content: JSON.stringify(payload),
   }),
   toAction,
@@ -30,18 +40,16 @@ export default definePreset<Payload>({
 })
 
 function toAction({ payload }: PresetRequest<Payload>) {
-  const { alerts, truncatedAlerts, externalURL } = payload
+  const { alerts, receiver, groupLabels, externalURL } = payload
+  const unsent = payload.truncatedAlerts ?? 0
   if (alerts.length === 0) return null
-  const name = nameOf(payload)
   const message = lines(
-    `Alertmanager: ${name}, ${countAlerts(alerts)}`,
-    listAlerts(alerts, truncatedAlerts ?? 0),
+    `Alertmanager: ${alertNames(alerts) || labelOf(groupLabels, 'alertname') || line(receiver, 200) || 'alerts'}, ${countAlerts(alerts, unsent)}`,
+    listAlerts(alerts, unsent),
     line(externalURL, 500),
   )
-  return { message, sessionKey: `hook:alertmanager:${name}` }
+  return { message, sessionKey: `hook:alertmanager:${groupOf(payload)}` }
 }
 
-const nameOf = ({ commonLabels, groupLabels, receiver, alerts }: Payload): string =>
-  [commonLabels, groupLabels, alerts[0]?.labels].map((labels) => labelOf(labels, 'alertname')).find(Boolean) ||
-  line(receiver, 200) ||
-  'alerts'
+const groupOf = (payload: Payload): string =>
+  alertGroup(payload) || alertNames(payload.alerts) || line(payload.receiver, 200) || 'alerts'

@@ -14,7 +14,7 @@ import {
   describePull,
   pullOf,
 } from './event-text.ts'
-import type { Change, Payload } from './payload.ts'
+import type { Change, Commit, Payload } from './payload.ts'
 
 const describeOpened: EventHandler = (payload, who) => ({
   ...aboutPull(payload),
@@ -129,13 +129,18 @@ function countText({ commits, truncated }: Change): string {
   return count === 1 ? ' 1 commit' : ` ${count} commits`
 }
 
-const commitsOf = ({ new: after, commits }: Change): string[] =>
-  after?.type === 'tag'
-    ? []
-    : listed(commits ?? [], ({ hash, message, author }) =>
-        // `Ada <ada@example.com>`
-        commitLine({ hash, message, author: author?.user?.display_name || author?.raw?.split('<', 1)[0] }),
-      )
+/** Without a list of commits, the last one is in the branch itself. */
+function commitsOf({ new: after, old: before, commits }: Change): string[] {
+  if (after?.type === 'tag') return []
+  if (commits?.length) return listed(commits, lineOf)
+  const { target } = after ?? {}
+  if (!target?.hash || !before) return []
+  return [`Now at: ${lineOf(target).slice(2)}`, before.target?.hash ? `Before: ${shortHash(before.target.hash)}` : '']
+}
+
+/** The author is `Ada <ada@example.com>`. */
+const lineOf = ({ hash, message, author }: Commit): string =>
+  commitLine({ hash, message, author: author?.user?.display_name || author?.raw?.split('<', 1)[0] })
 
 /** The page of a deleted branch is gone. */
 const linkOf = ({ new: after, links }: Change): string | null | undefined => (after ? links?.html?.href : undefined)

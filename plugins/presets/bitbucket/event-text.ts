@@ -26,7 +26,7 @@ export const commitLine = (commit: { hash: Text; message: Text; author: Text }):
     '-',
     shortHash(commit.hash),
     line(commit.message?.trimStart().split('\n', 1)[0]),
-    `(${line(commit.author, 100) || 'unknown'})`,
+    line(commit.author, 100) && `(${line(commit.author, 100)})`,
   )
 
 export const pullOf = ({ pullrequest: pull }: Payload): string => subjectOf('pull request', pull)

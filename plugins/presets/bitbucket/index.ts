@@ -38,7 +38,7 @@ function toAction({ payload: received, headers }: PresetRequest<Payload>): Actio
   if (silent.has(event)) return null
   const payload = received.eventKey ? asCloudPayload(received) : received
   const { actor, repository } = payload
-  const name = actor?.display_name || actor?.nickname || actor?.displayName || actor?.name
+  const name = actor?.display_name || actor?.nickname || actor?.displayName || actor?.name || actor?.username
   const who = line(name, 100) || 'Somebody'
   const handleEvent = entryOf(eventHandlers, event)
   const eventText = handleEvent ? handleEvent(payload, who) : describeOther(event, payload, who)

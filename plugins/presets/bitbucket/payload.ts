@@ -11,7 +11,9 @@ const Links = Maybe(Type.Object({ html: Link, self: Self }))
 const Rendered = Maybe(Type.Object({ raw: Text }))
 
 /** A person, an app or a team. Data Center sends `displayName` and `name`. */
-const Actor = Maybe(Type.Object({ display_name: Text, nickname: Text, displayName: Text, name: Text, type: Text }))
+const Actor = Maybe(
+  Type.Object({ display_name: Text, nickname: Text, username: Text, displayName: Text, name: Text, type: Text }),
+)
 
 const People = Maybe(Type.Array(Type.Object({ displayName: Text, name: Text })))
 
@@ -86,7 +88,7 @@ const RefChange = Type.Object({
 })
 
 /** A branch or a tag, before or after a push. */
-const Reference = Maybe(Type.Object({ type: Text, name: Text }))
+const Reference = Maybe(Type.Object({ type: Text, name: Text, target: Maybe(Commit) }))
 
 const Change = Type.Object({
   new: Reference,
@@ -164,5 +166,6 @@ export const Payload = Type.Object({
   ),
 })
 export type Payload = Static<typeof Payload>
+export type Commit = Static<typeof Commit>
 export type Change = Static<typeof Change>
 export type RefChange = Static<typeof RefChange>

@@ -1,6 +1,6 @@
 // The preset for Gitea, Forgejo and Gogs: issues, pull requests, releases and failures; one session per issue or pull
 // request.
-import { entryOf, eventMessage, line } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line, repositoryPath } from 'svc-gateway/kit'
 import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import { describeOther, eventHandlers, nameOf } from './event-handlers.ts'
 import { Payload } from './payload.ts'
@@ -30,19 +30,24 @@ function toAction({ payload: received, headers }: PresetRequest<Payload>): Actio
   if (silent.has(event)) return null
   const payload = withNumber(event, received)
   const { sender, pusher, run, organization } = payload
-  const who = nameOf(sender) ?? nameOf(pusher) ?? 'Somebody'
+  const who = nameOf(sender) ?? nameOf(pusher) ?? authorOf(payload) ?? 'Somebody'
   const handleEvent = entryOf(eventHandlers, event)
   const eventText = handleEvent ? handleEvent(payload, who) : describeOther(event, payload, who)
   if (!eventText) return null
   const { link, number } = eventText
   // A fork is reported with the new repository, so the old one is the place.
   const repository = (event === 'fork' ? payload.forkee : undefined) ?? payload.repository ?? run?.repository
-  const place = line(repository?.full_name, 200)
+  const page = repository?.html_url || repository?.url
+  const place = line(repositoryPath({ ...repository, html_url: page }), 200)
   return {
-    message: eventMessage('Gitea', { ...eventText, place, link: link || repository?.html_url }),
+    message: eventMessage('Gitea', { ...eventText, place, link: link || page }),
     sessionKey: `hook:gitea:${place || nameOf(organization) || 'gitea'}${number ? `#${number}` : ''}`,
   }
 }
+
+/** Some versions of Gogs send no sender. */
+const authorOf = ({ action, comment, issue }: Payload): string | undefined =>
+  comment ? nameOf(comment.user) : action === 'opened' ? nameOf(issue?.user) : undefined
 
 /** Some versions have the number of an issue or pull request only at the top level. */
 function withNumber(event: string, payload: Payload): Payload {

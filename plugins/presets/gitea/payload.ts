@@ -8,7 +8,16 @@ const Flag = Maybe(Type.Boolean())
 
 const Person = Maybe(Type.Object({ login: Text, username: Text, full_name: Text }))
 const Branch = Maybe(Type.Object({ ref: Text }))
-const Repository = Maybe(Type.Object({ full_name: Text, html_url: Text }))
+/** Old versions of Gogs send no `full_name`. */
+const Repository = Maybe(
+  Type.Object({
+    full_name: Text,
+    name: Text,
+    owner: Maybe(Type.Object({ login: Text, username: Text, name: Text })),
+    html_url: Text,
+    url: Text,
+  }),
+)
 
 /** An issue or a pull request. */
 const Subject = Maybe(
@@ -21,6 +30,7 @@ const Subject = Maybe(
     draft: Flag,
     head: Branch,
     base: Branch,
+    user: Person,
     assignee: Person,
     /** Present if the issue is a pull request. */
     pull_request: Maybe(Type.Object({})),

@@ -1,22 +1,25 @@
 // Changes of members, teams, repositories and apps.
-import { entryOf, plain, quote, words } from 'svc-gateway/kit'
+import { entryOf, listFields, plain, quote, words } from 'svc-gateway/kit'
+import { changesOf, statusChanges } from './changes.ts'
 import { type EventHandler, type EventText, mostListed, nameOf } from './event-text.ts'
 import type { Payload } from './payload.ts'
 
-export const describeMember: EventHandler = ({ action, member }, who) => {
+export const describeMember: EventHandler = ({ action, member, changes }, who) => {
   const name = member?.login ?? 'somebody'
   const heads: Record<string, string> = {
-    added: `${who} added ${name} as a collaborator`,
-    removed: `${who} removed ${name} as a collaborator`,
+    // Whoever accepts an invitation is also the sender.
+    added: who === name ? `${name} is now a collaborator` : `${who} added ${name} as a collaborator`,
+    removed: who === name ? `${name} is no longer a collaborator` : `${who} removed ${name} as a collaborator`,
     edited: `${who} changed the permissions of ${name}`,
   }
-  return headOf(heads, action)
+  return headOf(heads, action, changesOf(changes))
 }
 
 export const describeMembership: EventHandler = ({ action, member, team }, who) => {
+  const name = member?.login ?? 'somebody'
   const heads: Record<string, string> = {
-    added: words(who, 'added', member?.login ?? 'somebody', 'to team', quote(team?.name)),
-    removed: words(who, 'removed', member?.login ?? 'somebody', 'from team', quote(team?.name)),
+    added: words(who, 'added', name, 'to team', quote(team?.name)),
+    removed: words(who, 'removed', name, 'from team', quote(team?.name)),
   }
   return headOf(heads, action)
 }
@@ -36,14 +39,15 @@ export const describeOrganization: EventHandler = ({ action, membership, invitat
     ),
     deleted: `${who} deleted the organization`,
   }
-  return headOf(heads, action)
+  const role = action === 'member_added' && membership?.role
+  return headOf(heads, action, [role ? `Role: ${plain(role)}` : ''])
 }
 
 export const describeBlock: EventHandler = ({ action, blocked_user: user }, who) => ({
   head: words(who, plain(action) || 'blocked', user?.login ?? 'somebody'),
 })
 
-export const describeTeam: EventHandler = ({ action, team }, who) => {
+export const describeTeam: EventHandler = ({ action, team, changes, repository }, who) => {
   const name = words('team', quote(team?.name))
   const heads: Record<string, string> = {
     created: `${who} created ${name}`,
@@ -52,7 +56,7 @@ export const describeTeam: EventHandler = ({ action, team }, who) => {
     added_to_repository: `${who} gave ${name} access`,
     removed_from_repository: `${who} removed the access of ${name}`,
   }
-  const text = headOf(heads, action ?? 'added_to_repository')
+  const text = headOf(heads, action ?? 'added_to_repository', changesOf(changes, team, { repository }))
   return text && { ...text, link: team?.html_url }
 }
 
@@ -71,7 +75,7 @@ export const describeRepository: EventHandler = ({ action, changes, repository }
     renamed: words(who, 'renamed the repository', typeof name === 'string' && `from ${quote(name)}`),
     transferred: words(who, 'transferred the repository', typeof formerOwner === 'string' && `from ${formerOwner}`),
   }
-  const text = headOf(heads, action)
+  const text = headOf(heads, action, action === 'edited' ? changesOf(changes, repository) : [])
   return text && { ...text, link: repository?.html_url }
 }
 
@@ -90,15 +94,19 @@ export const describeInstallation: EventHandler = ({ action, installation, repos
     new_permissions_accepted: `${who} accepted the new permissions of ${app}`,
   }
   const text = headOf(heads, action)
-  return text && { head: words(text.head, account && `for ${account}`), details: listOf(repositories) }
+  return text && { head: words(text.head, account && `for ${account}`), details: listOf(repositories), account }
 }
 
 export const describeInstalledRepositories: EventHandler = (payload, who) => {
   const { action, installation, repositories_added: added, repositories_removed: removed } = payload
   const app = words('the app', quote(installation?.app_slug))
   return action === 'removed'
-    ? { head: `${who} removed repositories from ${app}`, details: listOf(removed) }
-    : { head: `${who} added repositories to ${app}`, details: listOf(added) }
+    ? {
+        head: `${who} removed repositories from ${app}`,
+        details: listOf(removed),
+        account: installation?.account?.login,
+      }
+    : { head: `${who} added repositories to ${app}`, details: listOf(added), account: installation?.account?.login }
 }
 
 function listOf(repositories: Payload['repositories']): string[] {
@@ -107,8 +115,10 @@ function listOf(repositories: Payload['repositories']): string[] {
   return [...names.slice(0, mostListed).map((name) => `- ${name}`), ...more]
 }
 
-export const describePurchase: EventHandler = ({ action, marketplace_purchase: purchase }, who) => {
-  const buyer = purchase?.account?.login ?? who
+export const describePurchase: EventHandler = (payload, who) => {
+  const { action, marketplace_purchase: purchase, previous_marketplace_purchase: before, effective_date: day } = payload
+  const account = purchase?.account?.login
+  const buyer = account ?? who
   const plan = words('plan', quote(purchase?.plan?.name))
   const heads: Record<string, string> = {
     purchased: `${buyer} purchased ${plan}`,
@@ -117,15 +127,20 @@ export const describePurchase: EventHandler = ({ action, marketplace_purchase: p
     pending_change: `${buyer} will change to ${plan}`,
     pending_change_cancelled: `${buyer} stays with ${plan}`,
   }
-  return headOf(heads, action)
+  const text = headOf(heads, action, [
+    before?.plan?.name ? `Plan before: ${quote(before.plan.name)}` : '',
+    action?.startsWith('pending') && day ? `From: ${day}` : '',
+  ])
+  return text && { ...text, account }
 }
 
-export const describeSponsorship: EventHandler = ({ action, sponsorship }, who) => ({
+export const describeSponsorship: EventHandler = ({ action, sponsorship, changes, effective_date: day }, who) => ({
   head: words(
     `The sponsorship of ${sponsorship?.sponsorable?.login ?? 'somebody'} by ${sponsorship?.sponsor?.login ?? who}:`,
     plain(action) || 'changed',
     sponsorship?.tier?.name && `(${sponsorship.tier.name})`,
   ),
+  details: [...changesOf(changes, sponsorship), day ? `From: ${day}` : ''],
 })
 
 export const describeTokenRequest: EventHandler = ({ action, personal_access_token_request: request }, who) => {
@@ -137,8 +152,34 @@ export const describeTokenRequest: EventHandler = ({ action, personal_access_tok
     denied: `${who} denied the request of ${owner} for access with ${name}`,
     cancelled: `${owner} no longer asks for access with ${name}`,
   }
-  return headOf(heads, action)
+  const permissions = listFields(request?.permissions_result ?? {}, { labelOf: (path) => plain(path.join(' ')) })
+  const expiry = request?.token_expires_at
+  return headOf(heads, action, [
+    ...permissions.map((permission) => `- ${permission}`),
+    ...listOf(request?.repositories),
+    expiry ? `Expires: ${expiry}` : '',
+  ])
 }
+
+/** The values of properties that an organization has defined for its repositories. */
+export const describeProperties: EventHandler = (payload, who) => {
+  const { new_property_values: now, old_property_values: before } = payload
+  const byName = (values: typeof now) =>
+    Object.fromEntries((values ?? []).map(({ property_name: name, value }) => [name ?? 'property', value]))
+  const changes = Object.entries({ ...byName(before), ...byName(now) }).map(([name]) => [
+    name,
+    { from: byName(before)[name] ?? null, to: byName(now)[name] ?? null },
+  ])
+  return {
+    head: `${who} changed the custom properties of the repository`,
+    details: changesOf(Object.fromEntries(changes)),
+  }
+}
+
+export const describeSecuritySettings: EventHandler = ({ changes, repository }, who) => ({
+  head: `${who} changed the security settings of the repository`,
+  details: statusChanges(changes?.from?.security_and_analysis, repository?.security_and_analysis),
+})
 
 /** GitHub reports the same change as `parent_issue_added`. */
 export const describeSubIssue: EventHandler = ({ action, sub_issue: sub, parent_issue: parent }, who) => {
@@ -161,7 +202,11 @@ export const describeDependency: EventHandler = ({ action, blocked_issue: blocke
 }
 
 /** An action that is not in the table is skipped. */
-function headOf(heads: Readonly<Record<string, string>>, action: Payload['action']): EventText | null {
+function headOf(
+  heads: Readonly<Record<string, string>>,
+  action: Payload['action'],
+  details?: readonly string[],
+): EventText | null {
   const head = entryOf(heads, action)
-  return head === undefined ? null : { head }
+  return head === undefined ? null : { head, details }
 }

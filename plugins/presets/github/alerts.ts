@@ -1,59 +1,134 @@
 // Alerts of Dependabot, code scanning and secret scanning, and security advisories.
-import { entryOf, plain, quote, refName, words } from 'svc-gateway/kit'
+import { entryOf, line, plain, quote, refName, words } from 'svc-gateway/kit'
 import { type EventHandler } from './event-text.ts'
 import type { Payload } from './payload.ts'
 
-/** The oldest of these events uses the imperative for its action. */
-const pastOf: Readonly<Record<string, string>> = {
-  create: 'created',
+type Alert = NonNullable<Payload['alert']>
+
+/** What a person does to an alert: `ada dismissed the …`. The oldest of these events use the imperative. */
+const personActions: Readonly<Record<string, string>> = {
   dismiss: 'dismissed',
-  reopen: 'reopened',
+  dismissed: 'dismissed',
+  closed_by_user: 'dismissed',
+  reopened_by_user: 'reopened',
   resolve: 'resolved',
+  resolved: 'resolved',
+  assignees_changed: 'changed the assignees of',
+  validated: 'validated',
 }
 
-/** `created` becomes `was created`, and `appeared_in_branch` stays as it is. */
-function pastTense(action: string | null | undefined): string {
-  if (action === 'appeared_in_branch') return 'appeared in a branch'
-  return `was ${entryOf(pastOf, action) ?? (plain(action) || 'changed')}`
+/** What happens without a person, or of what GitHub does not say who did it. */
+const pastTenses: Readonly<Record<string, string>> = {
+  create: 'was created',
+  reopen: 'was reopened',
+  appeared_in_branch: 'appeared in a branch',
+  auto_dismissed: 'was dismissed automatically',
+  auto_reopened: 'was reopened automatically',
+  publicly_leaked: 'was found in public',
+}
+
+/** `created` becomes `The alert … was created`, and `dismissed` becomes `ada dismissed the alert …`. */
+function changed(name: string, action: string | null | undefined, who: string): string {
+  const person = entryOf(personActions, action)
+  if (person) return `${who} ${person} the ${name}`
+  return `The ${name} ${entryOf(pastTenses, action) ?? `was ${plain(action) || 'changed'}`}`
+}
+
+/** Who closed the alert and why, while it is closed. */
+function closedText({ dismissed_by: by, dismissed_reason: reason, dismissed_comment: comment }: Alert) {
+  const because = [plain(reason), line(comment)].filter(Boolean).join(', ')
+  return [because && `Reason: ${because}`, (reason || comment) && by?.login && `Dismissed by: ${by.login}`]
 }
 
 export const describeDependencyAlert =
   (kind: string): EventHandler =>
-  ({ action, alert }) => {
-    const where = alert?.dependency?.package?.name ?? alert?.affected_package_name
+  ({ action, alert }, who) => {
+    const { dependency, security_vulnerability: found } = alert ?? {}
+    const where = dependency?.package?.name ?? alert?.affected_package_name
     const { severity, summary } = alert?.security_advisory ?? {}
     const about = words(severity && `(${severity})`, quote(summary), `for ${where ?? 'a dependency'}`)
-    return { head: `The ${kind} ${about} ${pastTense(action)}`, link: alert?.html_url }
+    const patched = found?.first_patched_version?.identifier ?? alert?.fixed_in
+    const affected = found?.vulnerable_version_range ?? alert?.affected_range
+    return {
+      head: changed(`${kind} ${about}`, action, who),
+      details: [
+        dependency?.manifest_path &&
+          `In: ${words(line(dependency.manifest_path), dependency.scope && `(${dependency.scope})`)}`,
+        affected && `Affected: ${affected}`,
+        patched && `Patched: ${patched}`,
+        ...(alert ? closedText(alert) : []),
+      ],
+      link: alert?.html_url,
+    }
   }
 
-export const describeCodeAlert: EventHandler = ({ action, alert, ref }) => {
+/** The branch, or the pull request of `refs/pull/7/merge`. */
+const pullNumber = /^refs\/pull\/(\d{1,15})\//
+
+export const describeCodeAlert: EventHandler = ({ action, alert, ref, commit_oid: commit }, who) => {
   const rule = alert?.rule
-  const about = words(rule?.severity && `(${rule.severity})`, quote(rule?.description || rule?.id))
-  const where = action === 'appeared_in_branch' && ref ? `appeared in ${refName(ref)}` : pastTense(action)
-  return { head: words('The code scanning alert', about, where), link: alert?.html_url }
+  const severity = rule?.security_severity_level || rule?.severity
+  const about = words(
+    'code scanning alert',
+    alert?.number ? `#${alert.number}` : '',
+    severity && `(${severity})`,
+    quote(rule?.description || rule?.id),
+  )
+  const instance = alert?.most_recent_instance ?? alert?.instances?.[0]
+  const branch = ref || instance?.ref
+  const pull = pullNumber.exec(branch ?? '')?.[1]
+  const place = pull ? `pull request #${pull}` : refName(branch)
+  const { path, start_line: row } = instance?.location ?? {}
+  return {
+    head: action === 'appeared_in_branch' && place ? `The ${about} appeared in ${place}` : changed(about, action, who),
+    details: [
+      path && `At: ${line(path)}${row ? `:${row}` : ''}`,
+      place && action !== 'appeared_in_branch' && (pull ? `Pull request: #${pull}` : `Branch: ${place}`),
+      (commit || instance?.commit_sha) && `Commit: ${(commit || instance?.commit_sha)?.slice(0, 7)}`,
+      alert?.tool?.name && `Found by: ${alert.tool.name}`,
+      ...(alert ? closedText(alert) : []),
+    ],
+    link: alert?.html_url,
+    text: instance?.message?.text,
+    number: pull ? Number(pull) : undefined,
+  }
 }
 
 /** The secret itself is not in the message. */
-export const describeSecretAlert: EventHandler = ({ action, alert }) => ({
-  head: words('The secret scanning alert', secretOf(alert), pastTense(action)),
-  details: [action === 'resolved' && alert?.resolution && `Resolution: ${plain(alert.resolution)}`],
+export const describeSecretAlert: EventHandler = ({ action, alert }, who) => ({
+  head: changed(`secret scanning alert ${secretOf(alert)}`.trim(), action, who),
+  details: [
+    action === 'resolved' && alert?.resolution && `Resolution: ${plain(alert.resolution)}`,
+    action === 'resolved' && alert?.resolution_comment && `Comment: ${line(alert.resolution_comment)}`,
+    alert?.validity && alert.validity !== 'unknown' && `The secret is ${plain(alert.validity)}.`,
+    alert?.push_protection_bypassed && 'Somebody pushed it although it was detected.',
+  ],
   link: alert?.html_url,
 })
 
-export const describeSecretLocation: EventHandler = ({ action, alert }) =>
-  action === 'created'
-    ? {
-        head: words('The secret of the secret scanning alert', secretOf(alert), 'was found in another place'),
-        link: alert?.html_url,
-      }
-    : null
+export const describeSecretLocation: EventHandler = ({ action, alert, location }) => {
+  if (action !== 'created') return null
+  const { path, start_line: row } = location?.details ?? {}
+  return {
+    head: words('The secret of the secret scanning alert', secretOf(alert), 'was found in another place'),
+    details: [path ? `At: ${line(path)}${row ? `:${row}` : ''}` : location?.type && `In: ${plain(location.type)}`],
+    link: alert?.html_url,
+  }
+}
 
 const secretOf = (alert: Payload['alert']): string =>
   words(alert?.number ? `#${alert.number}` : '', quote(alert?.secret_type_display_name || plain(alert?.secret_type)))
 
 export const describeAdvisory: EventHandler = ({ action, ...payload }) => {
-  if (action !== 'published' && action !== 'reported') return null
+  const pastTense = entryOf(advisoryActions, action)
+  if (pastTense === undefined) return null
   const advisory = payload.repository_advisory ?? payload.security_advisory
   const name = words('Security advisory', advisory?.ghsa_id, advisory?.severity && `(${advisory.severity})`)
-  return { head: words(name, quote(advisory?.summary), `was ${action}`), link: advisory?.html_url }
+  return { head: words(name, quote(advisory?.summary), pastTense), link: advisory?.html_url }
+}
+
+const advisoryActions: Readonly<Record<string, string>> = {
+  published: 'was published',
+  reported: 'was reported',
+  withdrawn: 'was withdrawn',
 }

@@ -67,8 +67,10 @@ export const describeReview: EventHandler = ({ action, review, pull_request: pul
     changes_requested: 'asked for changes to',
     commented: 'reviewed',
   }
-  const pastTense = entryOf(pastTenses, review?.state)
-  if (action !== 'submitted' || pastTense === undefined || (review?.state === 'commented' && !review.body)) return null
+  // Written in capitals by some versions.
+  const state = review?.state?.toLowerCase()
+  const pastTense = entryOf(pastTenses, state)
+  if (action !== 'submitted' || pastTense === undefined || (state === 'commented' && !review?.body)) return null
   return describeRemark(`${who} ${pastTense} ${nameOf(pull, 'pull request')}`, {
     action: 'created',
     subject: pull,

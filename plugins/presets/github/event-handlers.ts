@@ -9,8 +9,10 @@ import {
   describeMember,
   describeMembership,
   describeOrganization,
+  describeProperties,
   describePurchase,
   describeRepository,
+  describeSecuritySettings,
   describeSponsorship,
   describeSubIssue,
   describeTeam,
@@ -23,6 +25,7 @@ import {
   describeSecretAlert,
   describeSecretLocation,
 } from './alerts.ts'
+import { changesOf } from './changes.ts'
 import { describeCheck, describeDeployment, describeDeploymentReview, describeStatus, describeWorkflow } from './ci.ts'
 import {
   describeCommitComment,
@@ -86,11 +89,15 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
   team_add: describeTeam,
   repository: describeRepository,
   repository_import: describeImport,
-  security_and_analysis: (_payload, who) => ({ head: `${who} changed the security settings of the repository` }),
+  security_and_analysis: describeSecuritySettings,
+  custom_property_values: describeProperties,
   repository_dispatch: ({ action }, who) => ({ head: words(who, 'sent the repository dispatch', quote(action)) }),
   meta: (_payload, who) => ({ head: `${who} deleted this webhook` }),
   installation: describeInstallation,
   installation_repositories: describeInstalledRepositories,
+  // The names of 2016 to 2018.
+  integration_installation: describeInstallation,
+  integration_installation_repositories: describeInstalledRepositories,
   github_app_authorization: (_payload, who) => ({ head: `${who} revoked the authorization of the app` }),
   marketplace_purchase: describePurchase,
   sponsorship: describeSponsorship,
@@ -110,7 +117,7 @@ export function describeOther(event: string, payload: Payload, who: string): Eve
   const head = /^\w+ed$/.test(action)
     ? words(who, action, plain(event), name)
     : words(`${who}:`, plain(event), action, name)
-  return { head, link: named?.html_url }
+  return { head, details: changesOf(payload.changes, named, payload), link: named?.html_url }
 }
 
 /** `create` and `delete` report new and deleted branches and tags. */

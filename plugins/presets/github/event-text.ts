@@ -5,6 +5,8 @@ import type { Payload, Subject } from './payload.ts'
 export interface EventText extends Message {
   /** The number of the issue, pull request or discussion. */
   number?: number | null | undefined
+  /** The account that an event without a repository is about. */
+  account?: string | null | undefined
 }
 
 /** Returns `null` to skip the event. */

@@ -1,6 +1,6 @@
 // The preset for GitHub: issues, pull requests, reviews, releases, alerts and failures; one session per issue or pull
 // request.
-import { entryOf, eventMessage, line } from 'svc-gateway/kit'
+import { entryOf, eventMessage, line, repositoryPath } from 'svc-gateway/kit'
 import { type ActionOverrides, definePreset, InputError, type PresetRequest } from 'svc-gateway/plugin'
 import type { EventText } from './event-text.ts'
 import { Payload } from './payload.ts'
@@ -55,7 +55,7 @@ function toAction({ payload, headers }: PresetRequest<Payload>): ActionOverrides
 
 function messageOf(eventText: EventText, { repository, organization }: Payload): string {
   const { head, link } = eventText
-  const place = repository?.full_name ?? organization?.login
+  const place = repositoryPath(repository) ?? organization?.login
   return eventMessage('GitHub', {
     ...eventText,
     place: head.endsWith(` to ${place}`) ? undefined : place,
@@ -63,7 +63,8 @@ function messageOf(eventText: EventText, { repository, organization }: Payload):
   })
 }
 
-function sessionOf({ number }: EventText, { repository, organization, sender }: Payload): string {
-  const place = line(repository?.full_name ?? organization?.login ?? sender?.login, 200) || 'github'
+function sessionOf({ number, account }: EventText, { repository, organization, sender }: Payload): string {
+  const owner = account ?? organization?.login ?? sender?.login
+  const place = line(repositoryPath(repository) ?? owner, 200) || 'github'
   return `hook:github:${place}${number ? `#${number}` : ''}`
 }

@@ -54,6 +54,13 @@ const Named = Maybe(
 )
 
 const Advisory = Maybe(Type.Object({ summary: Text, severity: Text, ghsa_id: Text, html_url: Text }))
+/** Where code scanning found something. */
+const Instance = Type.Object({
+  ref: Text,
+  commit_sha: Text,
+  message: Maybe(Type.Object({ text: Text })),
+  location: Maybe(Type.Object({ path: Text, start_line: Numeral })),
+})
 const Alert = Maybe(
   Type.Object({
     number: Numeral,
@@ -61,20 +68,46 @@ const Alert = Maybe(
     secret_type: Text,
     secret_type_display_name: Text,
     resolution: Text,
+    resolution_comment: Text,
+    validity: Text,
+    push_protection_bypassed: Flag,
     affected_package_name: Text,
+    affected_range: Text,
+    fixed_in: Text,
     security_advisory: Advisory,
-    rule: Maybe(Type.Object({ id: Text, description: Text, severity: Text })),
-    dependency: Maybe(Type.Object({ package: Maybe(Type.Object({ name: Text })) })),
+    security_vulnerability: Maybe(
+      Type.Object({ vulnerable_version_range: Text, first_patched_version: Maybe(Type.Object({ identifier: Text })) }),
+    ),
+    dismissed_by: Person,
+    dismissed_reason: Text,
+    dismissed_comment: Text,
+    rule: Maybe(Type.Object({ id: Text, description: Text, severity: Text, security_severity_level: Text })),
+    tool: Maybe(Type.Object({ name: Text })),
+    most_recent_instance: Maybe(Instance),
+    instances: Maybe(Type.Array(Instance)),
+    dependency: Maybe(Type.Object({ package: Maybe(Type.Object({ name: Text })), manifest_path: Text, scope: Text })),
   }),
 )
 
+/** Old versions have no `full_name`. */
+const Repository = Maybe(
+  Type.Object({
+    full_name: Text,
+    name: Text,
+    owner: Maybe(Type.Object({ login: Text, name: Text })),
+    html_url: Text,
+    security_and_analysis: Maybe(Type.Unknown()),
+  }),
+)
 const Before = Maybe(Type.Object({ from: Maybe(Type.Unknown()) }))
 const Repositories = Maybe(Type.Array(Type.Object({ full_name: Text })))
+
+const Properties = Maybe(Type.Array(Type.Object({ property_name: Text, value: Type.Optional(Type.Unknown()) })))
 
 export const Payload = Type.Object({
   action: Text,
   sender: Person,
-  repository: Maybe(Type.Object({ full_name: Text, html_url: Text })),
+  repository: Repository,
   organization: Person,
   issue: Subject,
   pull_request: Subject,
@@ -117,10 +150,12 @@ export const Payload = Type.Object({
   workflow_job_run: Maybe(Type.Object({ environment: Text, html_url: Text })),
   build: Maybe(Type.Object({ status: Text, error: Maybe(Type.Object({ message: Text })) })),
   alert: Alert,
+  commit_oid: Text,
+  location: Maybe(Type.Object({ type: Text, details: Maybe(Type.Object({ path: Text, start_line: Numeral })) })),
   security_advisory: Advisory,
   repository_advisory: Advisory,
   member: Named,
-  membership: Maybe(Type.Object({ user: Person })),
+  membership: Maybe(Type.Object({ user: Person, role: Text })),
   invitation: Maybe(Type.Object({ login: Text, email: Text })),
   milestone: Named,
   package: Named,
@@ -137,8 +172,20 @@ export const Payload = Type.Object({
   repositories_added: Repositories,
   repositories_removed: Repositories,
   marketplace_purchase: Maybe(Type.Object({ account: Named, plan: Named })),
+  previous_marketplace_purchase: Maybe(Type.Object({ plan: Named })),
+  effective_date: Text,
   sponsorship: Maybe(Type.Object({ sponsor: Person, sponsorable: Person, tier: Named })),
-  personal_access_token_request: Maybe(Type.Object({ owner: Person, token_name: Text })),
+  personal_access_token_request: Maybe(
+    Type.Object({
+      owner: Person,
+      token_name: Text,
+      token_expires_at: Text,
+      permissions_result: Maybe(Type.Unknown()),
+      repositories: Repositories,
+    }),
+  ),
+  new_property_values: Properties,
+  old_property_values: Properties,
   sub_issue: Subject,
   parent_issue: Subject,
   blocked_issue: Subject,
@@ -146,6 +193,7 @@ export const Payload = Type.Object({
   changes: Maybe(
     Type.Object({
       login: Before,
+      from: Maybe(Type.Object({ security_and_analysis: Maybe(Type.Unknown()) })),
       owner: Before,
       repository: Maybe(Type.Object({ name: Before })),
       // Of an issue that was transferred:

@@ -42,6 +42,9 @@ export const Payload = Type.Object({
       status: Mixed,
       note: Text,
       noteable_type: Text,
+      // Set if a comment was edited. Before GitLab 16, such a comment has no action.
+      updated_by_id: Numeral,
+      last_edited_at: Text,
       system: Maybe(Type.Boolean()),
       ref: Text,
       source_branch: Text,
@@ -87,6 +90,8 @@ export const Payload = Type.Object({
   group_path: Text,
   group_access: Text,
   access_level: Text,
+  expires_at: Text,
+  project_visibility: Text,
   project_path_with_namespace: Text,
   path_with_namespace: Text,
   old_path_with_namespace: Text,

@@ -64,7 +64,7 @@ const bot = /^(?:(?:project|group)_\d+_bot\d*(?:_\w+)?|service_account_\w+)$/
  */
 export const describeNote: EventHandler = (payload, who) => {
   const { object_attributes: note, issue, merge_request: request, user } = payload
-  if (!note || note.system || note.action === 'update') return null
+  if (!note || note.system || isEdited(note)) return null
   if (typeof user === 'object' && bot.test(user?.username ?? '')) return null
   return {
     head: `${who} commented on ${notedThing(payload)}`,
@@ -73,6 +73,10 @@ export const describeNote: EventHandler = (payload, who) => {
     subject: request ? subjectOf('!', request.iid) : issue ? subjectOf('#', issue.iid) : undefined,
   }
 }
+
+/** Edited comments are skipped, as those of other services. */
+const isEdited = ({ action, updated_by_id: editor, last_edited_at: time }: NonNullable<Payload['object_attributes']>) =>
+  action === 'update' || (action !== 'create' && Boolean(editor || time))
 
 function notedThing({ object_attributes: note, issue, merge_request: request, commit, snippet }: Payload): string {
   if (request) return numbered('merge request', { ...request, mark: '!' })

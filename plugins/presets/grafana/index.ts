@@ -1,5 +1,5 @@
-// The preset for Grafana: notifications of its alerting, also of versions before 8; one session per rule.
-import { Alert, labelOf, Labels, line, lines, listAlerts, Maybe, clip } from 'svc-gateway/kit'
+// The preset for Grafana: notifications of its alerting, also of versions before 8; one session per rule, or per group of alerts.
+import { Alert, alertGroup, labelOf, Labels, line, lines, listAlerts, Maybe, clip } from 'svc-gateway/kit'
 import { definePreset, InputError, type PresetRequest, type Static, Type } from 'svc-gateway/plugin'
 
 const Text = Maybe(Type.String())
@@ -60,7 +60,7 @@ function toAction({ payload }: PresetRequest<Payload>) {
     // With alerts, the message would only repeat them.
     alerts.length === 0 && message && `\n${clip(message)}`,
   )
-  return { message: text, sessionKey: `hook:grafana:${nameOf(payload) || 'alerts'}` }
+  return { message: text, sessionKey: `hook:grafana:${groupOf(payload) || 'alerts'}` }
 }
 
 /** `state` is a leftover of legacy alerting: it can be `alerting` although the alerts are resolved. */
@@ -77,6 +77,16 @@ function nameOf({ ruleName, commonLabels, groupLabels, alerts, title }: Payload)
     .map((labels) => labelOf(labels, 'rulename') || labelOf(labels, 'alertname'))
     .find(Boolean)
   return line(ruleName, 200) || labelled || line(title, 200)
+}
+
+/**
+ * What all notifications of a group have in common. A group of alerts about missing data may be about several rules.
+ */
+function groupOf(payload: Payload): string {
+  const { ruleName, groupLabels, groupKey } = payload
+  const isAboutData = /^Datasource(?:NoData|Error)$/.test(labelOf(groupLabels, 'alertname'))
+  const names = isAboutData && groupKey ? ['rulename'] : ['rulename', 'alertname']
+  return line(ruleName, 200) || alertGroup({ groupKey, groupLabels }, names) || nameOf(payload)
 }
 
 /** What the states of one rule have in common. A title begins with the state, as in `[OK] Load`. */

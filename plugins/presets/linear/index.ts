@@ -8,6 +8,7 @@ import {
   type Static,
   Type,
 } from 'svc-gateway/plugin'
+import { appEventFields, appEvents, camelWords, keyOf } from './app-events.ts'
 import { scheme } from './scheme.ts'
 
 const Text = Maybe(Type.String())
@@ -24,6 +25,9 @@ const Payload = Type.Object({
   actor: Maybe(Type.Object({ name: Text, service: Text, email: Text, type: Text })),
   webhookTimestamp: Type.Optional(Type.Number()),
   updatedFrom: Maybe(Type.Record(Type.String(), Type.Unknown())),
+  ...appEventFields,
+  // Of a service level agreement:
+  issueData: Maybe(Type.Object({ id: Text, identifier: Text, title: Text, slaBreachesAt: Text, url: Text })),
   data: Maybe(
     Type.Object({
       id: Text,
@@ -45,6 +49,8 @@ const Payload = Type.Object({
       botActor: Maybe(Type.Unknown()),
       project: Project,
       projectId: Text,
+      initiative: Project,
+      initiativeId: Text,
       issue: Maybe(Type.Object({ id: Text, identifier: Text, title: Text })),
       issueId: Text,
       // The subject of a comment, if it is not an issue:
@@ -91,6 +97,9 @@ const changes: Readonly<Record<string, string>> = {
 }
 
 function toAction({ payload }: PresetRequest<Payload>) {
+  const handleAppEvent = entryOf(appEvents, payload.type)
+  if (handleAppEvent) return handleAppEvent(payload)
+  if (payload.type === 'IssueSLA') return describeAgreement(payload)
   const handleEvent = entryOf(eventHandlers, payload.type)
   if (!handleEvent) return null
   if (!payload.data) throw new InputError('data is required; it contains what has changed.')
@@ -101,8 +110,30 @@ function toAction({ payload }: PresetRequest<Payload>) {
 const eventHandlers: Readonly<Record<string, (payload: Known) => ActionOverrides | null>> = {
   Issue: describeThing,
   Project: describeThing,
+  Initiative: describeThing,
   Comment: describeComment,
   ProjectUpdate: describeUpdate,
+  InitiativeUpdate: describeUpdate,
+}
+
+const agreements: Readonly<Record<string, string>> = {
+  set: 'has a service level agreement',
+  highRisk: 'will soon breach its service level agreement',
+  breached: 'has breached its service level agreement',
+}
+
+function describeAgreement({ action, issueData: issue, url }: Payload): ActionOverrides | null {
+  const state = entryOf(agreements, action)
+  if (state === undefined) return null
+  const due = issue?.slaBreachesAt
+  return {
+    message: eventMessage('Linear', {
+      head: words('issue', issue?.identifier, quote(issue?.title), state),
+      details: [due && `Until: ${due}`],
+      link: url ?? issue?.url,
+    }),
+    sessionKey: keyOf(issue?.id ?? issue?.identifier),
+  }
 }
 
 const pastTenses: Readonly<Record<string, string>> = {
@@ -121,10 +152,20 @@ function changesOf({ data, updatedFrom }: Known): string[] {
   const changed = Object.entries(updatedFrom ?? {}).flatMap(([key, before]) => {
     // `assigneeId` may be missing beside `assignee`.
     const after = now[key] ?? (key.endsWith('Id') ? now[key.slice(0, -2)] : undefined) ?? null
-    return before === after ? [] : (entryOf(changes, key) ?? [])
+    const name = before === after ? undefined : entryOf(changes, key)
+    return name ? words(name, earlierText(key, before)) : []
   })
   return [...new Set(changed)]
 }
+
+/** The value before, where Linear sends more than an id. */
+function earlierText(key: string, before: unknown): string {
+  const shown = key === 'priority' ? priorities[Number(before)] : key.endsWith('Id') ? undefined : before
+  const text = typeof shown === 'string' ? line(shown, 100) : ''
+  return text && key !== 'archivedAt' ? `(was ${quote(text)})` : ''
+}
+
+const priorities = ['No priority', 'Urgent', 'High', 'Medium', 'Low']
 
 function describeThing(payload: Known) {
   const { type, action, data, url } = payload
@@ -160,8 +201,6 @@ const nameOf = (state: Known['data']['state']): string => line(typeof state === 
 const whoOf = ({ actor, data }: Known): string =>
   line(data.externalUser?.name ?? actor?.name ?? data.user?.name ?? actor?.service, 100) || 'Somebody'
 
-const keyOf = (id: string | null | undefined): string => `hook:linear:${line(id, 200) || 'linear'}`
-
 /**
  * Whether an app wrote this. An app that acts as itself is a user with an address at Linear. An integration may also
  * pass on what a person of another service wrote.
@@ -192,7 +231,11 @@ function commented(data: Known['data']): { name: string; id: string | null | und
     const of = update.project?.name && `of project ${quote(update.project.name)}`
     return { name: words('an update', of || 'of a project'), id: update.project?.id ?? update.id }
   }
-  if (initiativeUpdate) return { name: 'an update of an initiative', id: initiativeUpdate.id }
+  if (initiativeUpdate) {
+    const { initiative } = initiativeUpdate
+    const of = initiative?.name && `of initiative ${quote(initiative.name)}`
+    return { name: words('an update', of || 'of an initiative'), id: initiative?.id ?? initiativeUpdate.id }
+  }
   if (content || data.documentContentId) return documented(content, data.documentContentId)
   if (project) return { name: words('project', quote(project.name)), id: project.id }
   return { name: data.issueId ? 'an issue' : 'something', id: data.issueId ?? data.projectId }
@@ -216,12 +259,12 @@ function documented(content: Known['data']['documentContent'], contentId: string
 function describeUpdate(payload: Known) {
   const { action, data, url } = payload
   if (action !== 'create' || isBot(payload)) return null
-  const { project, projectId, health, body } = data
-  // `onTrack` becomes `on track`.
-  const state = health?.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()
-  const head = words(whoOf(payload), 'posted an update of project', quote(project?.name))
+  const { project, projectId, initiative, initiativeId, health, body } = data
+  const kind = payload.type === 'InitiativeUpdate' ? 'initiative' : 'project'
+  const state = health && camelWords(health)
+  const head = words(whoOf(payload), `posted an update of ${kind}`, quote((initiative ?? project)?.name))
   return {
     message: eventMessage('Linear', { head: state ? `${head}: ${state}` : head, link: url, text: body }),
-    sessionKey: keyOf(project?.id ?? projectId ?? data.id),
+    sessionKey: keyOf(project?.id ?? projectId ?? initiative?.id ?? initiativeId ?? data.id),
   }
 }

@@ -1,7 +1,7 @@
 // The preset for Stripe: payments, subscriptions, invoices, disputes; one session per customer.
 import { eventMessage, line, words } from 'svc-gateway/kit'
 import { definePreset, type PresetRequest } from 'svc-gateway/plugin'
-import { amountOf, refundedOf } from './amounts.ts'
+import { amountFieldOf, amountOf, missingOf, refundedOf } from './amounts.ts'
 import { changesOf, otherFields } from './changes.ts'
 import { dayOf } from './day.ts'
 import { discountText, instrumentText, taxText } from './instrument.ts'
@@ -57,6 +57,7 @@ function messageOf(payload: Payload): string {
       ...labelsOf(thing),
       statusOf(thing),
       refundedOf(payload),
+      missingOf(thing),
       type.endsWith('updated') && changesOf(payload),
       priceText(thing),
       instrumentText(thing),
@@ -69,7 +70,7 @@ function messageOf(payload: Payload): string {
       thing.object === 'payment_link' && words('Address:', thing.url, thing.active === false && '(not active)'),
       thing.description && `For: ${thing.description}`,
       typeof thing.number === 'string' && thing.number && `Number: ${thing.number}`,
-      ...(described.has(thing.object ?? '') ? [] : otherFields(thing)),
+      ...(described.has(thing.object ?? '') ? [] : otherFields(thing, amountFieldOf(payload))),
       account && `Account: ${account}`,
       words('Object:', thing.object ?? 'object', thing.id),
       typeof thing.charge === 'string' && thing.charge && `Charge: ${thing.charge}`,

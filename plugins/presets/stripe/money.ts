@@ -18,6 +18,7 @@ export function money(
 ): string | undefined {
   if (!Number.isSafeInteger(amount) || typeof amount !== 'number' || !currency) return undefined
   const code = line(currency, 10).toUpperCase()
+  if (!/^[A-Z]{3}$/.test(code)) return undefined
   if (wholeCurrencies.has(code)) return `${amount} ${code}`
   if (threeDecimals.has(code)) return `${(amount / 1000).toFixed(3)} ${code}`
   const isWhole = wholeInHundredths.has(code) || (object === 'payout' && wholeInPayouts.has(code))

@@ -257,6 +257,23 @@ export const github: Samples = {
       repositories_removed: [],
       repository: undefined,
     }),
+    event('integration_installation', {
+      action: 'created',
+      installation: { account: { login: 'octo' }, app_slug: 'helper' },
+      repositories: [{ full_name: 'octo/repo' }],
+      repository: undefined,
+    }),
+    event('integration_installation_repositories', {
+      action: 'removed',
+      installation: { account: { login: 'octo' }, app_slug: 'helper' },
+      repositories_removed: [{ full_name: 'octo/repo' }],
+      repository: undefined,
+    }),
+    event('custom_property_values', {
+      action: 'updated',
+      old_property_values: [{ property_name: 'tier', value: '2' }],
+      new_property_values: [{ property_name: 'tier', value: '1' }],
+    }),
     event('personal_access_token_request', {
       action: 'created',
       personal_access_token_request: { owner: { login: 'grace' }, token_name: 'laptop' },

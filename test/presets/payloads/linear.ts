@@ -45,6 +45,31 @@ const bots: Readonly<Record<string, [object, object?]>> = {
 
 export const linear: Samples = {
   told: [
+    one('a limit that was missed', {
+      action: 'breached',
+      type: 'IssueSLA',
+      issueData: { id: 'a-b', identifier: 'ENG-1', title: 'Broken', slaBreachesAt: '2030-01-31T09:00:00Z' },
+    }),
+    one('an issue that is assigned to the agent', {
+      type: 'AppUserNotification',
+      action: 'issueAssignedToYou',
+      notification: {
+        id: 'n',
+        actor: { name: 'Ada' },
+        issue: { id: 'a-b', identifier: 'ENG-1', title: 'Broken', url: 'https://linear.app/i', description: 'Steps' },
+      },
+    }),
+    one('a notification of the future', {
+      type: 'AppUserNotification',
+      action: 'projectDue',
+      notification: { id: 'n', project: { id: 'p', name: 'Shop', url: 'https://linear.app/p' } },
+    }),
+    one('a session with the agent', {
+      type: 'AgentSessionEvent',
+      action: 'created',
+      agentSession: { id: 's', creator: { name: 'Ada' }, issueId: 'a-b', url: 'https://linear.app/s' },
+      promptContext: 'Please mend it.',
+    }),
     one(
       'an issue of which only the state has changed',
       linearEvent({
@@ -174,7 +199,6 @@ export const linear: Samples = {
       'an issue that was moved in a list',
       linearEvent({ action: 'update', updatedFrom: { sortOrder: 5, updatedAt: 't' } }),
     ),
-    one('a limit that was missed', { action: 'breached', type: 'IssueSLA', issueData: { id: 'a-b' } }),
     one('a reaction', linearEvent({ type: 'Reaction', data: { id: 'r', emoji: '👍' } })),
     one(
       'a comment of a program',
