@@ -55,6 +55,8 @@ export const describePull: EventHandler = (payload, who) => {
 export const describeDiscussion: EventHandler = ({ action, discussion, answer }, who) => {
   const name = nameOf(discussion, 'discussion')
   if (action === 'created') return { ...about(discussion), head: `${who} began ${name}`, text: discussion?.body }
+  if (action === 'closed' || action === 'reopened' || action === 'deleted')
+    return { ...about(discussion), head: `${who} ${action} ${name}` }
   return action === 'answered'
     ? { ...about(discussion), head: `${who} marked an answer to ${name}`, text: answer?.body }
     : null
@@ -67,6 +69,16 @@ export const describeReview: EventHandler = ({ action, review, pull_request: pul
     changes_requested: 'asked for changes to',
     commented: 'reviewed',
   }
+  if (action === 'dismissed')
+    return {
+      ...about(pull),
+      head: words(
+        who,
+        'dismissed the review',
+        review?.user?.login && `of ${review.user.login}`,
+        `of ${nameOf(pull, 'pull request')}`,
+      ),
+    }
   // Written in capitals by some versions.
   const state = review?.state?.toLowerCase()
   const pastTense = entryOf(pastTenses, state)
