@@ -209,6 +209,16 @@ const changes: readonly Case[] = [
   },
 ]
 
+const jira = (more: object) => ({
+  preset: 'jira',
+  payload: {
+    webhookEvent: 'jira:issue_updated',
+    user: { displayName: 'Ada' },
+    issue: { id: '7', key: 'ENG-7', fields: { summary: 'Broken', assignee: { displayName: 'Grace' } } },
+    ...more,
+  },
+})
+
 const codeAlert = (more: object) => ({
   number: 5,
   rule: { id: 'js/xss', severity: 'warning', security_severity_level: 'critical', description: 'XSS' },
@@ -248,6 +258,24 @@ const facts: readonly Case[] = [
     ],
   },
   {
+    what: 'an alert that another one than the sender dismissed',
+    ...github('repository_vulnerability_alert', {
+      action: 'dismiss',
+      sender: { login: 'github' },
+      alert: { affected_package_name: 'cart', dismisser: { login: 'ada' }, dismiss_reason: 'No bandwidth' },
+    }),
+    lines: ['GitHub: ada dismissed the vulnerability alert for cart in octo/repo', 'Reason: No bandwidth'],
+  },
+  {
+    what: 'an alert that nobody resolved by hand',
+    ...github('repository_vulnerability_alert', {
+      action: 'resolve',
+      sender: { login: 'github' },
+      alert: { affected_package_name: 'cart' },
+    }),
+    lines: ['GitHub: The vulnerability alert for cart was resolved in octo/repo'],
+  },
+  {
     what: 'a review whose state is in capitals',
     ...github('pull_request_review', {
       action: 'submitted',
@@ -273,6 +301,22 @@ const facts: readonly Case[] = [
       expires_at: '2030-01-31T00:00:00Z',
     },
     lines: ['GitLab: Ada has a changed membership of group octo', 'Role: Guest', 'Until: 2030-01-31'],
+  },
+  {
+    what: 'an assignment without a log of changes',
+    ...jira({ issue_event_type_name: 'issue_assigned', changelog: { items: [] } }),
+    lines: ['Jira: Ada changed ENG-7 "Broken"', '- assignee: Grace'],
+  },
+  {
+    what: 'an issue of Gogs without a sender',
+    preset: 'gitea',
+    headers: { 'x-gogs-event': 'issues' },
+    payload: {
+      action: 'opened',
+      issue: { number: 1, title: 'Broken', user: { username: 'ada' } },
+      repository: { full_name: 'octo/repo' },
+    },
+    lines: ['Gitea: ada opened issue #1 "Broken" in octo/repo'],
   },
   {
     what: 'a push without a list of commits',
@@ -417,6 +461,15 @@ describe('the first line about alerts of Alertmanager', () => {
     const alerts = ['A', 'B', 'C'].slice(0, count).map((alertname) => alert({ labels: { alertname } }))
     const payload = group({ groupLabels: {}, commonLabels: {}, alerts, truncatedAlerts })
     expect(actionOf({ preset: 'alertmanager', payload }).message.split('\n', 1)).toEqual([expected])
+  })
+})
+
+describe('an edited comment of Jira', () => {
+  it('is not reported as new by versions that do not name the change', () => {
+    const { judge } = presets.get('jira')!
+    const edited = (updated: string) => jira({ comment: { body: 'Why?', created: '09:00', updated } }).payload
+    expect(judge(edited('09:00'))).not.toBe('skipped')
+    expect(judge(edited('09:03'))).toBe('skipped')
   })
 })
 

@@ -46,8 +46,8 @@ function toAction({ payload: received, headers }: PresetRequest<Payload>): Actio
 }
 
 /** Some versions of Gogs send no sender. */
-const authorOf = ({ action, comment, issue }: Payload): string | undefined =>
-  comment ? nameOf(comment.user) : action === 'opened' ? nameOf(issue?.user) : undefined
+const authorOf = ({ action, comment, issue, pull_request: pull }: Payload): string | undefined =>
+  comment ? nameOf(comment.user) : action === 'opened' ? nameOf((pull ?? issue)?.user) : undefined
 
 /** Some versions have the number of an issue or pull request only at the top level. */
 function withNumber(event: string, payload: Payload): Payload {

@@ -11,7 +11,6 @@ const personActions: Readonly<Record<string, string>> = {
   dismissed: 'dismissed',
   closed_by_user: 'dismissed',
   reopened_by_user: 'reopened',
-  resolve: 'resolved',
   resolved: 'resolved',
   assignees_changed: 'changed the assignees of',
   validated: 'validated',
@@ -21,6 +20,7 @@ const personActions: Readonly<Record<string, string>> = {
 const pastTenses: Readonly<Record<string, string>> = {
   create: 'was created',
   reopen: 'was reopened',
+  resolve: 'was resolved',
   appeared_in_branch: 'appeared in a branch',
   auto_dismissed: 'was dismissed automatically',
   auto_reopened: 'was reopened automatically',
@@ -28,21 +28,29 @@ const pastTenses: Readonly<Record<string, string>> = {
 }
 
 /** `created` becomes `The alert … was created`, and `dismissed` becomes `ada dismissed the alert …`. */
-function changed(name: string, action: string | null | undefined, who: string): string {
+function changed(name: string, { action, alert }: Payload, who: string): string {
   const person = entryOf(personActions, action)
-  if (person) return `${who} ${person} the ${name}`
+  const closer = person === 'dismissed' ? dismisserOf(alert) : person === 'resolved' && alert?.resolved_by?.login
+  if (person) return `${closer || who} ${person} the ${name}`
   return `The ${name} ${entryOf(pastTenses, action) ?? `was ${plain(action) || 'changed'}`}`
 }
 
 /** Who closed the alert and why, while it is closed. */
-function closedText({ dismissed_by: by, dismissed_reason: reason, dismissed_comment: comment }: Alert) {
+function closedText(alert: Alert): (string | false | undefined)[] {
+  const [reason, comment] = [alert.dismissed_reason ?? alert.dismiss_reason, alert.dismissed_comment]
   const because = [plain(reason), line(comment)].filter(Boolean).join(', ')
-  return [because && `Reason: ${because}`, (reason || comment) && by?.login && `Dismissed by: ${by.login}`]
+  const by = because && dismisserOf(alert)
+  return [because && `Reason: ${because}`, by ? `Dismissed by: ${by}` : undefined]
 }
+
+/** The sender of the event may be another one. */
+const dismisserOf = (alert: Payload['alert']): string | null | undefined =>
+  alert?.dismissed_by?.login ?? alert?.dismisser?.login
 
 export const describeDependencyAlert =
   (kind: string): EventHandler =>
-  ({ action, alert }, who) => {
+  (payload, who) => {
+    const { alert } = payload
     const { dependency, security_vulnerability: found } = alert ?? {}
     const where = dependency?.package?.name ?? alert?.affected_package_name
     const { severity, summary } = alert?.security_advisory ?? {}
@@ -50,7 +58,7 @@ export const describeDependencyAlert =
     const patched = found?.first_patched_version?.identifier ?? alert?.fixed_in
     const affected = found?.vulnerable_version_range ?? alert?.affected_range
     return {
-      head: changed(`${kind} ${about}`, action, who),
+      head: changed(`${kind} ${about}`, payload, who),
       details: [
         dependency?.manifest_path &&
           `In: ${words(line(dependency.manifest_path), dependency.scope && `(${dependency.scope})`)}`,
@@ -65,7 +73,8 @@ export const describeDependencyAlert =
 /** The branch, or the pull request of `refs/pull/7/merge`. */
 const pullNumber = /^refs\/pull\/(\d{1,15})\//
 
-export const describeCodeAlert: EventHandler = ({ action, alert, ref, commit_oid: commit }, who) => {
+export const describeCodeAlert: EventHandler = (payload, who) => {
+  const { action, alert, ref, commit_oid: commit } = payload
   const rule = alert?.rule
   const severity = rule?.security_severity_level || rule?.severity
   const about = words(
@@ -80,7 +89,7 @@ export const describeCodeAlert: EventHandler = ({ action, alert, ref, commit_oid
   const place = pull ? `pull request #${pull}` : refName(branch)
   const { path, start_line: row } = instance?.location ?? {}
   return {
-    head: action === 'appeared_in_branch' && place ? `The ${about} appeared in ${place}` : changed(about, action, who),
+    head: action === 'appeared_in_branch' && place ? `The ${about} appeared in ${place}` : changed(about, payload, who),
     details: [
       path && `At: ${line(path)}${row ? `:${row}` : ''}`,
       place && action !== 'appeared_in_branch' && (pull ? `Pull request: #${pull}` : `Branch: ${place}`),
@@ -95,16 +104,19 @@ export const describeCodeAlert: EventHandler = ({ action, alert, ref, commit_oid
 }
 
 /** The secret itself is not in the message. */
-export const describeSecretAlert: EventHandler = ({ action, alert }, who) => ({
-  head: changed(`secret scanning alert ${secretOf(alert)}`.trim(), action, who),
-  details: [
-    action === 'resolved' && alert?.resolution && `Resolution: ${plain(alert.resolution)}`,
-    action === 'resolved' && alert?.resolution_comment && `Comment: ${line(alert.resolution_comment)}`,
-    alert?.validity && alert.validity !== 'unknown' && `The secret is ${plain(alert.validity)}.`,
-    alert?.push_protection_bypassed && 'Somebody pushed it although it was detected.',
-  ],
-  link: alert?.html_url,
-})
+export const describeSecretAlert: EventHandler = (payload, who) => {
+  const { action, alert } = payload
+  return {
+    head: changed(`secret scanning alert ${secretOf(alert)}`.trim(), payload, who),
+    details: [
+      action === 'resolved' && alert?.resolution && `Resolution: ${plain(alert.resolution)}`,
+      action === 'resolved' && alert?.resolution_comment && `Comment: ${line(alert.resolution_comment)}`,
+      alert?.validity && alert.validity !== 'unknown' && `The secret is ${plain(alert.validity)}.`,
+      alert?.push_protection_bypassed && 'Somebody pushed it although it was detected.',
+    ],
+    link: alert?.html_url,
+  }
+}
 
 export const describeSecretLocation: EventHandler = ({ action, alert, location }) => {
   if (action !== 'created') return null

@@ -79,6 +79,10 @@ const Alert = Maybe(
       Type.Object({ vulnerable_version_range: Text, first_patched_version: Maybe(Type.Object({ identifier: Text })) }),
     ),
     dismissed_by: Person,
+    // Of the oldest alerts:
+    dismisser: Person,
+    dismiss_reason: Text,
+    resolved_by: Person,
     dismissed_reason: Text,
     dismissed_comment: Text,
     rule: Maybe(Type.Object({ id: Text, description: Text, severity: Text, security_severity_level: Text })),

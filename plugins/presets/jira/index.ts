@@ -33,7 +33,16 @@ const Payload = Type.Object({
       ),
     }),
   ),
-  comment: Maybe(Type.Object({ id: Id, self: Text, body: Type.Optional(Type.Unknown()), author: Person })),
+  comment: Maybe(
+    Type.Object({
+      id: Id,
+      self: Text,
+      body: Type.Optional(Type.Unknown()),
+      author: Person,
+      created: Id,
+      updated: Id,
+    }),
+  ),
   changelog: Maybe(Type.Object({ items: Maybe(Type.Array(Type.Record(Type.String(), Type.Unknown()))) })),
   sprint: Maybe(Type.Object({ id: Id, name: Text, goal: Text, startDate: Text, endDate: Text })),
   version: Maybe(Type.Object({ id: Id, name: Text, description: Text })),
@@ -111,7 +120,11 @@ const fields: Readonly<Record<string, string>> = {
 }
 
 function describeUpdate(payload: Payload): ActionOverrides | null {
-  const changes = (payload.changelog?.items ?? []).flatMap(changeText)
+  const { changelog, issue_event_type_name: kind, issue } = payload
+  // A change of the assignee may come without a log.
+  const assignee = nameOf(issue?.fields?.assignee)
+  const isAssigned = kind === 'issue_assigned' && changelog?.items?.length === 0 && assignee
+  const changes = isAssigned ? [`- assignee: ${assignee}`] : (changelog?.items ?? []).flatMap(changeText)
   if (changes.length === 0) return null
   const message = eventMessage('Jira', {
     head: `${nameOf(payload.user) || 'Somebody'} changed ${issueOf(payload)}`,
@@ -138,9 +151,9 @@ function changeText(item: Readonly<Record<string, unknown>>): string[] {
 /** Data Center also reports a comment as an update of its issue. */
 function isNewComment({ webhookEvent: event, issue_event_type_name: kind, comment, changelog }: Payload): boolean {
   if (event === 'comment_created') return true
-  return Boolean(
-    event === 'jira:issue_updated' && comment && !changelog && (kind ?? 'issue_commented') === 'issue_commented',
-  )
+  // Old versions do not say whether the comment is new.
+  const isNew = kind ? kind === 'issue_commented' : comment?.created === comment?.updated
+  return Boolean(event === 'jira:issue_updated' && comment && !changelog && isNew)
 }
 
 /** Comments of apps are skipped: an agent that comments would otherwise answer its own comments. */
