@@ -308,6 +308,11 @@ const facts: readonly Case[] = [
     lines: ['Jira: Ada changed ENG-7 "Broken"', '- assignee: Grace'],
   },
   {
+    what: 'the user whom an administrator deleted',
+    ...github('user', { action: 'deleted', user: { login: 'grace' }, repository: undefined }),
+    lines: ['GitHub: ada deleted user "grace"'],
+  },
+  {
     what: 'an issue of Gogs without a sender',
     preset: 'gitea',
     headers: { 'x-gogs-event': 'issues' },

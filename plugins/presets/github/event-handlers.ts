@@ -111,7 +111,7 @@ export const eventHandlers: Readonly<Record<string, EventHandler>> = {
 export function describeOther(event: string, payload: Payload, who: string): EventText {
   const { milestone, package: published, registry_package: registered, key, rule, definition, account, team } = payload
   const subject = milestone ?? published ?? registered ?? key ?? rule ?? payload.repository_ruleset ?? definition
-  const named = subject ?? account ?? team
+  const named = subject ?? account ?? team ?? payload.user
   const name = quote(named?.login || named?.name || named?.title || named?.property_name)
   const action = plain(payload.action)
   const head = /^\w+ed$/.test(action)

@@ -172,6 +172,7 @@ export const Payload = Type.Object({
   team: Named,
   installation: Maybe(Type.Object({ account: Named, app_slug: Text })),
   account: Named,
+  user: Named,
   repositories: Repositories,
   repositories_added: Repositories,
   repositories_removed: Repositories,

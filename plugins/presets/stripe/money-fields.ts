@@ -57,6 +57,8 @@ const moneyFields: Readonly<Record<string, string>> = {
   // The limits of a card are lists.
   'issuing.card': '',
   'issuing.dispute': 'amount',
+  'issuing.settlement':
+    'interchange_fees_amount net_total_amount network_fees_amount other_fees_amount transaction_amount',
   'issuing.transaction':
     'amount amount_details.atm_fee amount_details.cashback_amount merchant_amount:merchant_currency',
   item: 'amount_discount amount_subtotal amount_tax amount_total',
