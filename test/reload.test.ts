@@ -348,6 +348,20 @@ describe('the file of a running gateway', () => {
     }
   })
 
+  it('stays watched after several saves that cannot be parsed, also before the first reload', async () => {
+    const dir = temporaryFolder()
+    const file = writeConfig(dir)
+    const gateway = await spawnGateway(file)
+    onTestFinished(() => void gateway.process.kill('SIGKILL'))
+    const refusals = () => gateway.log.filter((line) => line.includes('was not taken over')).length
+    for (const attempt of [1, 2, 3]) {
+      writeFileSync(file, `{ hooks: ${'['.repeat(attempt)}`)
+      await expect.poll(refusals).toBe(attempt)
+    }
+    writeConfig(dir, { hooks: { token: other } })
+    await expect.poll(() => gateway.log.join()).toContain('the configuration was reloaded')
+  })
+
   it('requires no restart because of --port', async () => {
     const dir = temporaryFolder()
     const gateway = await spawnGateway(writeConfig(dir, { gateway: { port: 1, auth: { token: gatewayToken } } }), {

@@ -1,7 +1,7 @@
 // The sandbox: runs the operator's transforms in child processes without access to files, network or environment.
 import { dirname } from 'node:path'
 import { PathError } from '../config/file/paths.ts'
-import { createFileWatch, type FileWatch } from '../config/file/watch.ts'
+import { createFileWatch } from '../config/file/watch.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { TransformInput } from '../transform.ts'
 import type { JsonSchema } from '../typebox.ts'
@@ -78,7 +78,7 @@ export function createSandbox({ root, dir, log, startAfter, ...limits }: Sandbox
     log,
     ...limits,
   })
-  const watchFiles = createWatches(dirname(root), log)
+  const watchFiles = (onChange: () => void) => createFileWatch({ onChange, top: dirname(root) })
   const deps = { bundler, pool, watchFiles, readResult: createResultReader(), startAfter, log }
 
   function acquire(module: string, { export: exportName = 'default', isTrial = false }: LoadOptions) {
@@ -127,17 +127,6 @@ export function createSandbox({ root, dir, log, startAfter, ...limits }: Sandbox
       await Promise.all([bundler.close(), pool.close()])
     },
   }
-}
-
-/** Watches the files of transforms. A folder that cannot be watched is logged once. */
-function createWatches(top: string, log: Log): (onChange: () => void) => FileWatch {
-  const unwatched = new Set<string>()
-  const onUnwatched = (folder: string, { code }: NodeJS.ErrnoException): void => {
-    if (unwatched.has(folder)) return
-    unwatched.add(folder)
-    log.warn({ folder, code }, 'cannot watch a folder of transforms; restart the gateway to apply changes in it')
-  }
-  return (onChange) => createFileWatch({ onChange, top, onUnwatched })
 }
 
 /** Parsing a larger payload would exceed the memory limit of the child. */

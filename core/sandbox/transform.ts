@@ -72,8 +72,7 @@ export function createTransform(deps: TransformDeps): Transform {
     return (refreshing ??= (async () => {
       await startAfter
       if (!isClosed) await compile()
-      refreshing = undefined
-    })())
+    })().finally(() => (refreshing = undefined)))
   }
 
   async function compile(): Promise<void> {

@@ -6,6 +6,13 @@ import { isInside, resolveLinks } from './paths.ts'
 /** Editors write a file in several steps. Files that did not change for this long count as complete. */
 const settleMs = 100
 
+/**
+ * How often the files are compared without an event. The system reports none for a folder that was created again where
+ * nothing is watched any more, for a link in the middle of a chain, on network file systems, and when it has no
+ * watchers left.
+ */
+const defaultPollMs = 5000
+
 /** Files, each with its fingerprint from when it was read. */
 export type SeenFiles = ReadonlyMap<string, string>
 
@@ -20,20 +27,20 @@ interface FileWatchOptions {
   onChange(): void
   /** Every folder from here to a file is watched, so that each may be missing or replaced. Default: only the last one. */
   top?: string
-  /** Called when a folder cannot be watched. */
-  onUnwatched?(folder: string, error: NodeJS.ErrnoException): void
+  pollMs?: number
 }
 
 /**
  * Watches folders, because a watcher of a file stops working when the file is replaced, as many editors do when they
  * save. Does not keep the process alive.
  */
-export function createFileWatch({ onChange, top, onUnwatched }: FileWatchOptions): FileWatch {
+export function createFileWatch({ onChange, top, pollMs = defaultPollMs }: FileWatchOptions): FileWatch {
   const watchers = new Map<string, { watcher: FSWatcher; folderId: string }>()
   let files: readonly string[] = []
   let known = ''
   let latest = ''
   let timer: NodeJS.Timeout | undefined
+  let poll: NodeJS.Timeout | undefined
 
   /** A watcher follows the inode that it began with, so a folder that was replaced needs a new one. */
   function watchFolders(): void {
@@ -45,14 +52,13 @@ export function createFileWatch({ onChange, top, onUnwatched }: FileWatchOptions
 
   function observe(folder: string): void {
     const folderId = readFolderId(folder)
-    // The watcher of its parent notices when a missing folder is created.
     if (folderId === undefined) return
     try {
       const watcher = watch(folder, { persistent: false }, scheduleCheck)
       watcher.on('error', () => release(folder))
       watchers.set(folder, { watcher, folderId })
-    } catch (error) {
-      onUnwatched?.(folder, error as NodeJS.ErrnoException)
+    } catch {
+      // The files in it are compared from time to time.
     }
   }
 
@@ -79,6 +85,7 @@ export function createFileWatch({ onChange, top, onUnwatched }: FileWatchOptions
 
   return {
     follow(seen) {
+      poll ??= setInterval(scheduleCheck, pollMs).unref()
       files = [...seen.keys()]
       known = [...seen.values()].join()
       watchFolders()
@@ -87,6 +94,7 @@ export function createFileWatch({ onChange, top, onUnwatched }: FileWatchOptions
     },
     close() {
       clearTimeout(timer)
+      clearInterval(poll)
       for (const folder of watchers.keys()) release(folder)
     },
   }
@@ -101,7 +109,7 @@ interface WatchedFiles {
 
 /** Calls `onChange` after each change of a file. */
 export function watchFiles({ seen, list, onChange }: WatchedFiles): Pick<FileWatch, 'close'> {
-  let files: Iterable<string> = seen.keys()
+  let files: readonly string[] = [...seen.keys()]
   const watched = createFileWatch({ onChange: () => (follow(), onChange()) })
   function follow(): void {
     try {
@@ -115,8 +123,7 @@ export function watchFiles({ seen, list, onChange }: WatchedFiles): Pick<FileWat
   return watched
 }
 
-export const seeFiles = (files: Iterable<string>): SeenFiles =>
-  new Map(Array.from(files, (file) => [file, fingerprint(file)]))
+export const seeFiles = (files: readonly string[]): SeenFiles => new Map(files.map((file) => [file, fingerprint(file)]))
 
 /** Changes when the file at this path is written or replaced. */
 export function fingerprint(path: string): string {
@@ -135,7 +142,12 @@ function foldersOf(file: string, top = dirname(file)): string[] {
   return [top, ...folders, dirname(resolveLinks(file))]
 }
 
+/** Undefined while the folder is missing or cannot be entered. */
 function readFolderId(folder: string): string | undefined {
-  const stat = statSync(folder, { throwIfNoEntry: false })
-  return stat?.isDirectory() ? `${stat.dev}:${stat.ino}` : undefined
+  try {
+    const stat = statSync(folder)
+    return stat.isDirectory() ? `${stat.dev}:${stat.ino}` : undefined
+  } catch {
+    return undefined
+  }
 }

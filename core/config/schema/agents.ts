@@ -77,9 +77,12 @@ const Heartbeat = Type.Object(
     to: OptionalText('The recipient on that channel.'),
     prompt: OptionalText('The prompt of each heartbeat.'),
     model: OptionalText('The model for heartbeats. Default: the one of the agent.'),
-    ackMaxChars: Count('A reply that contains HEARTBEAT_OK and at most this many other characters is not delivered.', {
-      default: 300,
-    }),
+    ackMaxChars: Count(
+      'A reply of a heartbeat that begins or ends with HEARTBEAT_OK and has at most this many other characters is not delivered.',
+      {
+        default: 300,
+      },
+    ),
   },
   { additionalProperties: false, default: {}, description: 'The periodic check of the main session.' },
 )
