@@ -4,7 +4,7 @@ import { describeBinaryContent } from '../core/agents/binary-content.ts'
 import { parseChatCommand } from '../core/delivery/inbound/chat-commands.ts'
 import { clip, line, quote } from '../core/kit/text.ts'
 import { readHtml } from '../core/kit/read-html.ts'
-import { isAcknowledgement } from '../core/runs/heartbeat-ok.ts'
+import { isAcknowledgement, removeAcknowledgement } from '../core/runs/heartbeat-ok.ts'
 import { countSuspicious, wrapExternalContent } from '../core/sessions/external-content.ts'
 
 const readers: Record<string, (text: string) => unknown> = {
@@ -13,6 +13,7 @@ const readers: Record<string, (text: string) => unknown> = {
   'suspicious phrases': countSuspicious,
   'results of tools': describeBinaryContent,
   'heartbeat acknowledgements': (text) => isAcknowledgement(text, 300),
+  'replies without acknowledgements': (text) => removeAcknowledgement(`${text}HEARTBEAT_OK${text}`),
   'chat commands': parseChatCommand,
   'texts of events': (text) => [clip(text), line(text), quote(text)],
 }

@@ -6,7 +6,7 @@ import type { Log } from '../plugin/plugin.ts'
 import { isFromHook, type Recipient } from '../store/run-spec.ts'
 import { budgetScopesOf, type NewDelivery, type RunEnd, type StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
-import { isAcknowledgement } from './heartbeat-ok.ts'
+import { isAcknowledgement, isOnlyAcknowledgement, removeAcknowledgement } from './heartbeat-ok.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { createFailureAlert } from './failure-alert.ts'
 import { createRunSummary } from './run-summary.ts'
@@ -31,7 +31,7 @@ export function createOutcome({ agents, recipients, createId, now, approvals, ..
   return {
     resolve: async (run, ended) => {
       const { status, result, eventsRendered, eventsRefused } = ended
-      const acknowledged = isAcknowledged(agents.get(run.agentId), ended)
+      const acknowledged = isAcknowledged(run, ended, agents.get(run.agentId))
       const deliveries = await resolveDeliveries({ run, ended, acknowledged }, recipients)
       const { mainSession } = agents.default
       return {
@@ -56,8 +56,11 @@ export function createOutcome({ agents, recipients, createId, now, approvals, ..
   }
 }
 
-const isAcknowledged = (agent: Agent, { result }: AttemptResult): boolean =>
-  result.reply !== undefined && isAcknowledgement(result.reply, agent.ackMaxChars)
+/** A heartbeat may say a little more. What any other run says beside the word was asked for. */
+function isAcknowledged({ kind }: StoredRun, { result: { reply } }: AttemptResult, agent: Agent): boolean {
+  if (reply === undefined) return false
+  return kind === 'heartbeat' ? isAcknowledgement(reply, agent.ackMaxChars) : isOnlyAcknowledgement(reply)
+}
 
 interface DeliveryInput {
   run: StoredRun
@@ -87,7 +90,7 @@ async function resolveDeliveries(
  * not delivered: they are in the run summary.
  */
 function resolveText(run: StoredRun, { status, result }: AttemptResult): string | undefined {
-  if (status === 'succeeded') return result.reply ?? ''
+  if (status === 'succeeded') return removeAcknowledgement(result.reply ?? '')
   return run.kind === 'channel' && status !== 'cancelled'
     ? `I could not answer. ${result.error?.message ?? ''}`.trim()
     : undefined

@@ -1,6 +1,6 @@
 // Tests which replies count as an acknowledgement.
 import { describe, expect, it } from 'vitest'
-import { isAcknowledgement } from '../../core/runs/heartbeat-ok.ts'
+import { isAcknowledgement, isOnlyAcknowledgement, removeAcknowledgement } from '../../core/runs/heartbeat-ok.ts'
 
 const limit = 300
 
@@ -72,5 +72,48 @@ describe('isAcknowledgement', () => {
   it('takes no excessive time on long runs of markup', () => {
     for (const mark of ['*', ' ', '<', '<b>', '`\n', '&nbsp;', '.', '_'])
       expect(isAcknowledgement(`${mark.repeat(100_000)}x`, limit)).toBe(false)
+  })
+})
+
+describe('isOnlyAcknowledgement', () => {
+  it.each([
+    'HEARTBEAT_OK',
+    ' **HEARTBEAT_OK** ',
+    '"HEARTBEAT_OK"',
+    'HEARTBEAT_OK!!!!',
+    '```\nHEARTBEAT_OK\n```',
+    '<p>HEARTBEAT_OK</p>',
+  ])('returns true for %j', (reply) => expect(isOnlyAcknowledgement(reply)).toBe(true))
+
+  it.each([
+    '',
+    'HEARTBEAT_OK x',
+    'OK',
+    'HEARTBEAT_OK 🔥',
+    'The disk is full, act now. HEARTBEAT_OK',
+    'HEARTBEAT_OKAY',
+    '5. HEARTBEAT_OK',
+  ])('returns false for %j', (reply) => expect(isOnlyAcknowledgement(reply)).toBe(false))
+})
+
+describe('removeAcknowledgement', () => {
+  it.each([
+    ['The disk is full, act now. HEARTBEAT_OK', 'The disk is full, act now.'],
+    ['The disk is full.\n\n**HEARTBEAT_OK**.', 'The disk is full.'],
+    ['The disk is full.\n\n# HEARTBEAT_OK', 'The disk is full.'],
+    ['**The disk is full. HEARTBEAT_OK**', '**The disk is full.**'],
+    ['HEARTBEAT_OK: the disk is full', 'the disk is full'],
+    ['HEARTBEAT_OK\n\n- the disk is full', '- the disk is full'],
+    ['- HEARTBEAT_OK\n- the disk is full', '- the disk is full'],
+    ['**HEARTBEAT_OK: the disk is full**', '**the disk is full**'],
+    ['<p><b>HEARTBEAT_OK</b> the disk is full</p>', '<p>the disk is full</p>'],
+    [String.raw`HEARTBEAT\_OK – the disk is full`, 'the disk is full'],
+    ['```\nHEARTBEAT_OK\n```\nthe disk is full', 'the disk is full'],
+    ['The disk is full (HEARTBEAT_OK).', 'The disk is full'],
+    ['Write HEARTBEAT_OK if it is not full.', 'Write HEARTBEAT_OK if it is not full.'],
+    ['HEARTBEAT_OKAY then', 'HEARTBEAT_OKAY then'],
+    [' as it was ', ' as it was '],
+  ])('turns %j into %j', (reply, rest) => {
+    expect(removeAcknowledgement(reply)).toBe(rest)
   })
 })

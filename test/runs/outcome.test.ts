@@ -209,21 +209,10 @@ describe('the delivery', () => {
     expect(attempts()).toEqual([])
   })
 
-  it('uses heartbeat.ackMaxChars of the agent, even without a heartbeat', async () => {
-    const agents = {
-      defaults: { model: 'double/m', heartbeat: { every: 0, ackMaxChars: 5 } },
-      main: {},
-      ops: {},
-      chatty: { heartbeat: { ackMaxChars: 100 } },
-    }
-    const reply = { text: 'HEARTBEAT_OK Nothing new.' }
-    const { run, record } = await start([reply, reply, reply], { agents })
-    const statusOf = async (agentId: string) => (await record(await run({ ...to, agentId }))).deliveries[0].status
-    expect([await statusOf('main'), await statusOf('ops'), await statusOf('chatty')]).toEqual([
-      'sent',
-      'sent',
-      'skipped',
-    ])
+  it('has what a webhook run says beside the acknowledgement, however short, without the word', async () => {
+    const { record, attempts } = await outcomeOf({ text: 'The disk is full, act now. HEARTBEAT_OK' }, to)
+    expect(record).toMatchObject({ deliveries: [{ ...to, status: 'sent' }] })
+    expect(attempts()).toMatchObject([{ ...to, text: 'The disk is full, act now.' }])
   })
 
   it('fails on a channel that is not configured, while the run succeeds', async () => {
