@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { queryObjects } from 'node:v8'
 import { expect, it, onTestFinished, describe } from 'vitest'
 import { ConfigError } from '../core/config/config-error.ts'
 import { messagesOf, startModel, systemOf } from './doubles/model.ts'
@@ -280,6 +281,19 @@ describe('a reload', () => {
     await change(running, {})
     const { body } = await send()
     await expect.poll(() => readFileSync(join(running.dir, 'console.jsonl'), 'utf8')).toContain(body.runId)
+  })
+
+  it('keeps nothing of the configurations before', async () => {
+    const running = await startGateway()
+    const reload = (turns: number) => change(running, { session: { historyTurns: turns } })
+    // Each runtime has one. The method collects garbage first.
+    const count = () => queryObjects(AsyncDisposableStack, { format: 'count' })
+    await reload(1)
+    await reload(2)
+    const before = count()
+    for (let turns = 3; turns <= 8; turns++) await reload(turns)
+    // An old runtime closes in the background.
+    await expect.poll(count).toBeLessThanOrEqual(before)
   })
 
   it('loses no request, however often it is repeated, also with invalid files in between', async () => {

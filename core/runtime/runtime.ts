@@ -5,7 +5,6 @@ import type { Config } from '../config/schema/schema.ts'
 import type { CurrentRuntime, Services } from '../services.ts'
 import { buildAgents } from './agents.ts'
 import type { BuildContext, Lifecycle, Reusable } from './build-context.ts'
-
 import { buildRoutes } from './routes.ts'
 import { buildRuns } from './runs.ts'
 import { buildToolApi } from './tool-api.ts'
@@ -39,7 +38,11 @@ export async function createRuntime({ previous, ...options }: RuntimeOptions): P
   const opened = new AsyncDisposableStack()
   try {
     options.lifecycle.stopping.throwIfAborted()
-    return await build({ ...options, previous, opened })
+    const context = { ...options, previous, opened }
+    const runtime = await build(context)
+    // The functions of the runtime keep its context, and would keep all runtimes before it.
+    context.previous = undefined
+    return runtime
   } catch (error) {
     await opened.disposeAsync()
     throw error
