@@ -51,7 +51,8 @@ export async function limitOpening<T>(
   }
 }
 
-const noObserver: ModelCallObserver = {
+/** For calls whose end is decided elsewhere. */
+export const noObserver: ModelCallObserver = {
   started() {},
   received() {},
   answered() {},

@@ -1,6 +1,7 @@
-// The time limit of an attempt at a run. It does not run while the attempt waits to repeat a failed call of its model.
+// The time limits of a run: of the whole run, or of each attempt. That of an attempt does not run while the attempt
+// waits to repeat a failed call of its model.
 import { SilentModelError } from './model-error.ts'
-import type { ModelCallObserver } from './model-silence.ts'
+import { type ModelCallObserver, noObserver } from './model-silence.ts'
 
 export interface TimeLimit {
   start(): void
@@ -8,6 +9,17 @@ export interface TimeLimit {
   /** Observes the calls of the model. */
   modelCalls: ModelCallObserver
   close(): void
+}
+
+/** The rest of the time of a whole run, whatever it waits for. `onReached` may be called at once. */
+export function createDeadline(ms: number, onReached: () => void): TimeLimit {
+  const timer = ms > 0 ? setTimeout(onReached, ms) : onReached()
+  return {
+    start() {},
+    isReached: () => false,
+    modelCalls: noObserver,
+    close: () => clearTimeout(timer ?? undefined),
+  }
 }
 
 /** A model that is silent at the limit has failed if its silence has taken this share of the time. */

@@ -63,6 +63,14 @@ export const createErrorResult = (
 export const createCancelledResult = (): AttemptResult =>
   createErrorResult('cancelled', { type: 'cancelled', message: 'The run was cancelled.' })
 
+/** The time limit that was asked for was reached between two attempts. */
+export function createOverdueResult(run: StoredRun): AttemptResult {
+  const { error } = run.result
+  const last = error ? ` The last attempt failed: ${error.message}` : ''
+  const message = `The run was stopped after ${run.spec.timeoutSeconds} seconds.${last}`
+  return createErrorResult('timed_out', withTries(run, { ...error, type: 'timed_out', message }))
+}
+
 interface FailedAttempt {
   run: StoredRun
   timeoutSeconds: number

@@ -6,7 +6,7 @@ import { ModelError } from '../agents/model-error.ts'
 import type { Models } from '../agents/models.ts'
 import type { ReplyStreams } from '../agents/reply-stream.ts'
 import { planMissingAgent, planRetry, withTries } from '../agents/retry.ts'
-import { createTimeLimit, type TimeLimit } from '../agents/time-limit.ts'
+import { createDeadline, createTimeLimit, type TimeLimit } from '../agents/time-limit.ts'
 import { type RunTurn, SuspendedTurn, type TurnResult } from '../agents/turn.ts'
 import { planTurn, resolveRunModel, type TurnPlan } from '../agents/turn-plan.ts'
 import { sumUsage } from '../agents/usage.ts'
@@ -85,7 +85,7 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
   const { models, log } = deps
   const agent = deps.agents.find(run.agentId)
   if (!agent) return endWithoutAgent(run, log)
-  const timeoutSeconds = run.spec.timeoutSeconds ?? agent.timeoutSeconds
+  const { timeoutSeconds = agent.timeoutSeconds } = run.spec
   const toolErrors = createToolErrors(run, deps.redactor.text)
   const { store, redactor, now, onStep: publish } = deps
   const recorder = createStepRecorder(
@@ -93,7 +93,7 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
     run,
     stop.signal,
   )
-  const limit = createTimeLimit(timeoutSeconds * 1000, () => stop.abort(new Stopped('timed_out')))
+  const limit = createLimit(run, timeoutSeconds, () => stop.abort(new Stopped('timed_out')))
   try {
     stop.signal.throwIfAborted()
     const refused = run.steps === 0 ? await refuseStart(deps, run, stop.signal) : undefined
@@ -136,6 +136,15 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
     limit.close()
   }
 }
+
+/**
+ * A limit that was asked for bounds the run with all its attempts, the agent's each attempt. A run was claimed just now,
+ * so what is left does not depend on the clock.
+ */
+const createLimit = ({ deadline, startedAt }: StoredRun, timeoutSeconds: number, onReached: () => void): TimeLimit =>
+  deadline !== null && startedAt !== null
+    ? createDeadline(deadline - startedAt, onReached)
+    : createTimeLimit(timeoutSeconds * 1000, onReached)
 
 /** The default agent must not do its work: it may be allowed more. */
 function endWithoutAgent(run: StoredRun, log: Log): AttemptResult | AttemptRetry {

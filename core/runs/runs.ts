@@ -11,6 +11,7 @@ import { createActiveRuns } from './queue/active-runs.ts'
 import type { Attempt } from './attempt.ts'
 import { createCompletion } from './queue/completion.ts'
 import { createSharedRuns } from './queue/shared-runs.ts'
+import { createDeadlines } from './queue/deadlines.ts'
 import { createLeaseUpkeep } from './queue/leases.ts'
 import type { Outcome } from './outcome.ts'
 import { createProviderRecovery } from './queue/provider-recovery.ts'
@@ -96,6 +97,7 @@ export function createRuns(deps: RunsDeps): Runs {
     onRetry: async (run, retry) => {
       if (!(await completion.postpone(run, retry))) return
       queue.add(1)
+      deadlines.notify()
       providers.failed()
       claims.notifyRetries()
     },
@@ -113,12 +115,24 @@ export function createRuns(deps: RunsDeps): Runs {
   })
   const claims = createRunClaims({ store, owner, active, queue, maxConcurrent, isShared, leaseMs, retryMs, log })
   const providers = createProviderRecovery({ store, onAdvanced: claims.notifyRetries })
+  const deadlines = createDeadlines({
+    store,
+    completion,
+    onEnded: (count) => {
+      queue.add(-count)
+      // The next runs of their sessions may start now.
+      claims.notify()
+    },
+    retryMs,
+    log,
+  })
   const upkeep = createLeaseUpkeep({
     store,
     active,
     queue,
     completion,
     onRequeued: claims.notify,
+    onMaintained: deadlines.notify,
     everyMs: upkeepEveryMs,
     log,
   })
@@ -195,12 +209,13 @@ export function createRuns(deps: RunsDeps): Runs {
       upkeep.start()
       shared?.start()
       claims.notifyRetries()
+      deadlines.notify()
     },
     close: async (ms) => {
       isClosing = true
       upkeep.close()
       shared?.close()
-      await Promise.all([claims.close(), recovery.close()])
+      await Promise.all([claims.close(), recovery.close(), deadlines.close()])
       await active.close(ms)
       // Callers that still wait get the run as it was.
       waiters.close()

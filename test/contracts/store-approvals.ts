@@ -156,7 +156,7 @@ export function approvalsContract(opened: OpenStore): void {
       const again = await claim(store)
       await store.suspendRun(again[0]!, start)
       const notices = [first!, second!].map(({ id }) => ({ approvalId: id, delivery: newDelivery({ id: `to ${id}` }) }))
-      expect(await store.cancelQueuedRun(run.id, { ...cancelledEnd(), at: start + 3, notices })).toBe(true)
+      expect(await store.endQueuedRun(run.id, { ...cancelledEnd(), at: start + 3, notices })).toBe(true)
       expect(await store.readRunApprovals(run.id)).toMatchObject([
         { status: 'cancelled', answeredAt: start + 3, args: null },
         { status: 'approved', args: second!.args },

@@ -82,8 +82,8 @@ export function auditContract(opened: OpenStore): void {
       const waiting = newRun()
       await store.accept({ at: start, runs: [waiting], audit: newAudit({ action: 'chat.send' }) })
       const cancelled = { ...cancelledEnd(), audit: newAudit({ action: 'run.cancel', target: waiting.id }) }
-      expect(await store.cancelQueuedRun(waiting.id, cancelled)).toBe(true)
-      expect(await store.cancelQueuedRun(waiting.id, cancelled)).toBe(false)
+      expect(await store.endQueuedRun(waiting.id, cancelled)).toBe(true)
+      expect(await store.endQueuedRun(waiting.id, cancelled)).toBe(false)
       const run = await startRun(store)
       const cancel = { at: start, audit: newAudit({ action: 'run.cancel' }) }
       expect(await store.cancelRunningRun(run.id, cancel)).toBe(true)

@@ -148,7 +148,7 @@ export function listsContract(opened: OpenStore): void {
       const [first] = await claim(store)
       await store.endRun(first!, runEnd())
       await claim(store)
-      await store.cancelQueuedRun('fourth', cancelledEnd())
+      await store.endQueuedRun('fourth', cancelledEnd())
       const listed = await pages((page) => store.listRuns({ sessionKey: 'one' }, page))
       expect(listed.flat().map(({ id }) => id)).toEqual(ids.toReversed())
       expect(listed.map((items) => items.length)).toEqual([2, 2, 1])

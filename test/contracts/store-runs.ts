@@ -1,5 +1,6 @@
 // The store contract: lanes, leases and fencing tokens of runs, and atomic ends.
 import { describe, expect, it } from 'vitest'
+import type { StoredRun } from '../../core/store/store.ts'
 import type { OpenStore } from './open-store.ts'
 import {
   cancelledEnd,
@@ -115,6 +116,61 @@ export function runsContract(opened: OpenStore): void {
       expect(again).toMatchObject({ id: first.id, attempt: 1 })
       expect(again!.fencingToken).toBeGreaterThan(first.fencingToken)
       expect(await store.releaseRun(first, start)).toBe(false)
+    })
+  })
+
+  describe('a run with a time limit', () => {
+    const limited = () => newRun({ spec: { ...newRun().spec, timeoutSeconds: 10 } })
+    const startLimited = async (): Promise<StoredRun> => {
+      await opened.store.accept({ at: start - 5000, runs: [limited()] })
+      const [run] = await claim(opened.store)
+      return run!
+    }
+    const again = async (at: number) => (await claim(opened.store, { at }))[0]
+
+    it('has a deadline from its first attempt on, over all attempts and a restart', async () => {
+      const first = await startLimited()
+      expect(first.deadline).toBe(start + 10_000)
+      await opened.store.releaseRun(first, start + 1000)
+      await opened.reopen()
+      const second = await again(start + 4000)
+      expect(second?.deadline).toBe(start + 10_000)
+      const failed = { notBefore: start + 60_000, provider: 'claude', aside: false, result: {} }
+      await opened.store.releaseRun(second!, start + 5000, failed)
+      expect(await opened.store.listOverdueRuns(start + 9999)).toEqual({ ids: [], nextAt: start + 10_000 })
+      expect(await opened.store.listOverdueRuns(start + 10_000)).toEqual({ ids: [first.id], nextAt: undefined })
+      const end = runEnd({ status: 'timed_out' })
+      expect(await opened.store.endQueuedRun(first.id, end)).toBe(true)
+      expect(await opened.store.getRun(first.id)).toMatchObject({ status: 'timed_out' })
+    })
+
+    it('loses none of it while it waits for an approval, a budget or its agent', async () => {
+      const { store } = opened
+      const waits: ((run: StoredRun) => Promise<unknown>)[] = [
+        (run) => store.releaseRun(run, start, { notBefore: start, provider: null, aside: false, result: {} }),
+        async (run) => {
+          await store.postponeRun(run, { budget: 'budget[0]', until: start })
+          await store.releaseWaitingRuns([run.id], start)
+        },
+      ]
+      for (const wait of waits) {
+        const run = await startLimited()
+        await wait(run)
+        expect(await store.listOverdueRuns(start + 60_000)).toEqual({ ids: [], nextAt: undefined })
+        const next = await again(start + 60_000)
+        expect(next).toMatchObject({ id: run.id, deadline: start + 70_000 })
+        await store.endRun(next!, runEnd())
+      }
+      const asked = await startLimited()
+      expect(await store.suspendRun(asked, start + 4000)).toBe('waiting')
+      expect(await store.endQueuedRun(asked.id, runEnd({ status: 'timed_out' }))).toBe(false)
+      expect(await store.getRun(asked.id)).toMatchObject({ status: 'waiting', deadline: null })
+    })
+
+    it('gets no more of it when the clock is set back', async () => {
+      const first = await startLimited()
+      await opened.store.releaseRun(first, start + 1000)
+      expect((await again(start - 3_600_000))?.deadline).toBe(start - 3_590_000)
     })
   })
 
@@ -376,15 +432,15 @@ export function runsContract(opened: OpenStore): void {
     })
   })
 
-  describe('cancelQueuedRun', () => {
+  describe('endQueuedRun', () => {
     it('cancels a queued run, and neither a running nor an unknown one', async () => {
       const { store } = opened
       const [running, waiting] = [newRun(), newRun()]
       await startRuns(store, running, waiting)
       expect(await store.countQueuedRuns()).toBe(1)
-      expect(await store.cancelQueuedRun(running.id, cancelledEnd())).toBe(false)
-      expect(await store.cancelQueuedRun('nothing', cancelledEnd())).toBe(false)
-      expect(await store.cancelQueuedRun(waiting.id, cancelledEnd(start + 1))).toBe(true)
+      expect(await store.endQueuedRun(running.id, cancelledEnd())).toBe(false)
+      expect(await store.endQueuedRun('nothing', cancelledEnd())).toBe(false)
+      expect(await store.endQueuedRun(waiting.id, cancelledEnd(start + 1))).toBe(true)
       expect(await store.getRun(waiting.id)).toMatchObject({ status: 'cancelled', endedAt: start + 1 })
       expect(await store.countQueuedRuns()).toBe(0)
     })
@@ -395,7 +451,7 @@ export function runsContract(opened: OpenStore): void {
       await store.accept({ at: start, events: [newEvent()] })
       await store.claimEvents(run, run.sessionKey, { count: 9, characters: 999 })
       await store.releaseRun(run, start)
-      await store.cancelQueuedRun(run.id, cancelledEnd())
+      await store.endQueuedRun(run.id, cancelledEnd())
       expect(await store.countWaitingEvents(run.sessionKey)).toBe(1)
     })
   })

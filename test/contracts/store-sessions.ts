@@ -168,7 +168,7 @@ export function sessionsContract(opened: OpenStore): void {
         runs: ['begun', 'cancelled'].map((id) => newRun({ id, sessionKey: id, unnamedSession: true })),
       })
       expect(await known('begun')).toEqual([start, true])
-      await store.cancelQueuedRun('cancelled', cancelledEnd())
+      await store.endQueuedRun('cancelled', cancelledEnd())
       expect(await known('cancelled')).toEqual([undefined, false])
       await claim(store, { at: start + 7 })
       expect(await known('begun')).toEqual([start + 7, true])

@@ -292,7 +292,7 @@ async function fill(dir: string): Promise<void> {
       newRun({ sessionKey: `agent:main:s${(n + index) % counts.sessions}` }),
     )
     await store.accept({ at, runs })
-    await Promise.all(runs.map(({ id }) => store.cancelQueuedRun(id, cancelledEnd(at))))
+    await Promise.all(runs.map(({ id }) => store.endQueuedRun(id, cancelledEnd(at))))
   }
   const deliveries = Array.from({ length: counts.deliveries }, () =>
     newDelivery({ channel: 'console', status: 'failed', reason: 'There is no such room.' }),

@@ -84,7 +84,7 @@ async function leaveBehind(dir: string, old: number): Promise<string[]> {
     if (n % 100 > 0)
       await store.accept({ at, request, runs: [newRun({ id: `old-${n}`, sessionKey: `agent:main:old-${n}` })] })
     else await store.accept({ at, request, events: [newEvent({ text, inBody: true, sessionKey: 'agent:main:main' })] })
-    if (n % 100 > 0) await store.cancelQueuedRun(`old-${n}`, cancelledEnd(at))
+    if (n % 100 > 0) await store.endQueuedRun(`old-${n}`, cancelledEnd(at))
     else waiting.push(text)
   }
   for (let n = 0; n < old; n += 1000)

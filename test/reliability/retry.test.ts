@@ -90,7 +90,8 @@ describe('a run whose model is silent', () => {
     const agents = {
       strict: { model: 'strict/m' },
       sleepy: { model: 'sleepy/m' },
-      once: { retry: { forSeconds: 0 } },
+      once: { timeoutSeconds: 1, retry: { forSeconds: 0 } },
+      hasty: { timeoutSeconds: 1 },
       'strict-once': { model: 'strict/m', retry: { forSeconds: 0 } },
     }
     writeFileSync(join(dir, 'slow.mjs'), slowTool)
@@ -101,12 +102,12 @@ describe('a run whose model is silent', () => {
     }
   })
 
-  const short = { timeoutSeconds: 1 }
+  const short = { agentId: 'hasty' }
   const silences: [what: string, fields: object, answer: ModelAnswer][] = [
     ['nothing within firstTokenTimeout', { agentId: 'strict' }, { hang: true }],
     ['no more for firstTokenTimeout', { agentId: 'strict' }, { hang: true, text: 'Let me' }],
-    ['nothing until the time limit of the run', short, { hang: true }],
-    ['no more until the time limit of the run', short, { hang: true, text: 'Let me' }],
+    ['nothing until the time limit of the attempt', short, { hang: true }],
+    ['no more until the time limit of the attempt', short, { hang: true, text: 'Let me' }],
   ]
   it.each(silences)('is retried when it sends %s', async (_what, fields, answer) => {
     const { model, post } = shared()
@@ -130,7 +131,7 @@ describe('a run whose model is silent', () => {
     const { model, post, dir } = shared()
     const send = { tool: 'message', args: { channel: 'console', to: 'ops', text: 'once' } }
     model.script(send, { hang: true }, { text: 'told them' })
-    expect((await post('/hooks/agent', { ...run, timeoutSeconds: 1 }, wait)).body.reply).toBe('told them')
+    expect((await post('/hooks/agent', { ...run, ...short }, wait)).body.reply).toBe('told them')
     expect(readFileSync(join(dir, 'console.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1)
   })
 
@@ -146,12 +147,12 @@ describe('a run whose model is silent', () => {
     await model.requests[before]?.abandoned
   })
 
-  it('ends timed_out at the time limit of the run when it is not retried', async () => {
+  it('ends timed_out at the time limit of the attempt when it is not retried', async () => {
     const { model, post } = shared()
     model.script({ hang: true })
-    const { body } = await post('/hooks/agent', { ...run, agentId: 'once', timeoutSeconds: 0.5 }, wait)
+    const { body } = await post('/hooks/agent', { ...run, agentId: 'once' }, wait)
     expect(body.status).toBe('timed_out')
-    expect((await get(shared(), body.runId)).error.message).toBe('The run was stopped after 0.5 seconds.')
+    expect((await get(shared(), body.runId)).error.message).toBe('The run was stopped after 1 seconds.')
   })
 
   it('is not taken for silent while it sends a long reply slowly, or while a tool works', async () => {
@@ -163,10 +164,10 @@ describe('a run whose model is silent', () => {
     })
   })
 
-  it('does not use up the time limit of the run while the run waits to repeat its call', async () => {
+  it('does not use up the time limit of the attempt while the run waits to repeat its call', async () => {
     const { model, post } = shared()
     model.script({ status: 503, headers: { 'retry-after': '2' } }, { text: 'at last' })
-    expect((await post('/hooks/agent', { ...run, agentId: 'once', timeoutSeconds: 1 }, wait)).body).toMatchObject({
+    expect((await post('/hooks/agent', { ...run, agentId: 'once' }, wait)).body).toMatchObject({
       status: 'succeeded',
       reply: 'at last',
     })
@@ -178,6 +179,44 @@ describe('a run whose model is silent', () => {
     const { body } = await post('/hooks/agent', { ...run, timeoutSeconds: 1.2 }, wait)
     expect(body.status).toBe('timed_out')
     expect((await get(shared(), body.runId)).error.message).toBe('The run was stopped after 1.2 seconds.')
+  })
+})
+
+describe('a run with a time limit of its own', () => {
+  const late = { initialDelaySeconds: 600, maxDelaySeconds: 600 }
+  const unavailable = { status: 503, headers: { 'retry-after-ms': '1' } }
+  const limits: [what: string, answer: ModelAnswer, message: RegExp][] = [
+    ['is silent', { hang: true }, /^The run was stopped after 0\.5 seconds\.$/],
+    ['stops within its answer', { hang: true, text: 'Let me' }, /^The run was stopped after 0\.5 seconds\.$/],
+    ['fails', unavailable, /^The run was stopped after 0\.5 seconds\. The last attempt failed: .* tried 2 times in /],
+  ]
+  const shared = share(async () => {
+    const model = await startModel()
+    return { model, ...(await start(model.providers, {}, { retry: late })) }
+  })
+
+  it.each(limits)('ends at it when its model %s', async (_what, answer, message) => {
+    const { model, post } = shared()
+    model.otherwise(answer)
+    const { body } = await post('/hooks/agent', { ...run, timeoutSeconds: 0.5 }, wait)
+    expect(body).toMatchObject({
+      status: 'timed_out',
+      error: { type: 'timed_out', message: expect.stringMatching(message) },
+    })
+  })
+
+  it('ends at it after a restart, also when the limit is reached before it', async () => {
+    const model = await startModel()
+    const dir = temporaryFolder()
+    model.otherwise(unavailable)
+    const first = await start(model.providers, {}, { dir, retry: late })
+    const submit = async (timeoutSeconds: number) =>
+      (await first.post('/hooks/agent', { ...run, timeoutSeconds })).body.runId
+    const ids = [await submit(1), await submit(3)]
+    for (const id of ids) await waiting(first, id)
+    await first.gateway.close()
+    const second = await start(model.providers, {}, { dir, retry: late })
+    for (const id of ids) await expect.poll(async () => (await get(second, id)).status).toBe('timed_out')
   })
 })
 

@@ -77,7 +77,7 @@ it('publishes each change of a run and of its deliveries', async () => {
   expect(await store.endRun(first!, runEnd())).toBe(false)
   const delivery = newDelivery({ runId: run.id })
   await store.endRun(again!, runEnd({ events: [newEvent({ id: 'summary' })], deliveries: [delivery] }))
-  await store.cancelQueuedRun(waiting.id, cancelledEnd())
+  await store.endQueuedRun(waiting.id, cancelledEnd())
   const { id, fencingToken } = await claimDelivery(store)
   await store.endDelivery(id, fencingToken, { status: 'failed', reason: 'Nobody is there.' }, start)
   await vi.waitFor(() => expect(published.at(-1)).toEqual(['delivery', id, 'failed', 'Nobody is there.']))

@@ -75,6 +75,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   releaseRun: [
     [held, start],
     [held, start, { notBefore: start, provider: 'claude', aside: false, result: {} }],
+    [held, start, { notBefore: start, provider: null, aside: false, result: {} }],
   ],
   suspendRun: [[held, start]],
   createApproval: [[{ at: start, approvals: [newApproval()], deliveries: [newDelivery()] }]],
@@ -97,7 +98,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   releaseUnheldRuns: [['me', ['held']]],
   recoverExpiredRuns: [[start]],
   retryRun: [['failed', { id: 'again', at: start }, newAudit()]],
-  cancelQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
+  endQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
   getRun: [['held']],
   listRuns: [
     [{}, page],
@@ -110,6 +111,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   countQueuedRuns: [[]],
   countRunsStartedBy: [['agent:main:one']],
   getNextRetryAt: [[start]],
+  listOverdueRuns: [[start]],
   getExposure: [['agent:main:one']],
   useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
   claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
@@ -200,7 +202,7 @@ export async function addSampleRows(tx: Transaction): Promise<void> {
     runs: [newRun({ id: 'held' }), newRun({ id: 'waiting' }), newRun({ id: 'failed', sessionKey: 'failed' })],
   })
   await accept(tx, { at: start, runs: [newRun({ id: 'over', sessionKey: 'over', unnamedSession: true })] })
-  await perform(tx, ['cancelQueuedRun', ['over', cancelledEnd()]])
+  await perform(tx, ['endQueuedRun', ['over', cancelledEnd()]])
   await perform(tx, ['claimRuns', [claim]])
   await perform(tx, ['endRun', [{ id: 'failed', fencingToken: start }, runEnd({ status: 'failed' })]])
 }

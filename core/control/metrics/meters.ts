@@ -105,7 +105,7 @@ function countApprovals(registry: Registry): CommitHandlers {
     if (notices.length > 0) approvals.add({ outcome: 'cancelled' }, notices.length)
   }
   return {
-    cancelQueuedRun: ({ args: [, { notices }], result: isCancelled }) => {
+    endQueuedRun: ({ args: [, { notices }], result: isCancelled }) => {
       if (isCancelled) countWithRun(notices)
     },
     endRun: ({ args: [, { notices }], result: isEnded }) => {

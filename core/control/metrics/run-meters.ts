@@ -62,7 +62,7 @@ export function countRuns(registry: Registry, store: Pick<Store, 'getRun'>): Com
       if (known && isEnded) countEnd(known, end)
       activeRuns.delete(id)
     },
-    cancelQueuedRun: ({ args: [id], result: isCancelled }) => {
+    endQueuedRun: ({ args: [id], result: isCancelled }) => {
       if (isCancelled) void countCancelled(id)
     },
   }

@@ -3,7 +3,7 @@ import type { Log } from '../../plugin/plugin.ts'
 import type { Events } from '../../sessions/events.ts'
 import { retryUntilStored } from '../../store/retry-until-stored.ts'
 import type { AuditedChange, BudgetWait, RunEnd, RunRetry, Store, StoredRun } from '../../store/store.ts'
-import { type AttemptResult, createCancelledResult } from '../attempt-result.ts'
+import { type AttemptResult, createCancelledResult, createOverdueResult } from '../attempt-result.ts'
 import type { Outcome } from '../outcome.ts'
 import { logRunEnd } from '../run-log.ts'
 import type { Waiters } from './waiters.ts'
@@ -22,6 +22,8 @@ export interface Completion {
   suspend(run: StoredRun): Promise<'waiting' | 'queued' | undefined>
   /** Returns false if no queued or waiting run has this id. */
   cancelQueued(id: string, audit?: AuditedChange): Promise<boolean>
+  /** Ends a queued run whose time is over. Returns false if it is not queued any more. */
+  endOverdue(id: string): Promise<boolean>
 }
 
 interface CompletionDeps {
@@ -50,6 +52,13 @@ export function createCompletion(deps: CompletionDeps): Completion {
     waiters.notify({ ...run, status: end.status, result: end.result, endedAt: end.at })
   }
 
+  const endIdle = async (run: StoredRun, result: AttemptResult, audit?: AuditedChange): Promise<boolean> => {
+    const end = { ...(await outcome.resolve(run, result)), audit }
+    if (!(await store.endQueuedRun(run.id, end))) return false
+    publish(run, end)
+    return true
+  }
+
   return {
     complete: async (run, result) => {
       const end = await retryUntilStored(() => outcome.resolve(run, result), patience)
@@ -61,11 +70,12 @@ export function createCompletion(deps: CompletionDeps): Completion {
     suspend: (run) => retryUntilStored(() => store.suspendRun(run, Date.now()), patience),
     cancelQueued: async (id, audit) => {
       const run = await store.getRun(id)
-      if (run?.status !== 'queued' && run?.status !== 'waiting') return false
-      const end = { ...(await outcome.resolve(run, createCancelledResult())), audit }
-      if (!(await store.cancelQueuedRun(id, end))) return false
-      publish(run, end)
-      return true
+      const isIdle = run?.status === 'queued' || run?.status === 'waiting'
+      return isIdle && (await endIdle(run, createCancelledResult(), audit))
+    },
+    endOverdue: async (id) => {
+      const run = await store.getRun(id)
+      return run?.status === 'queued' && (await endIdle(run, createOverdueResult(run)))
     },
   }
 }

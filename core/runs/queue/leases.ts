@@ -20,6 +20,8 @@ interface LeaseUpkeepDeps {
   queue: QueueLimit
   completion: Completion
   onRequeued(): void
+  /** Called after each round. */
+  onMaintained(): void
   everyMs: number
   log: Log
 }
@@ -38,6 +40,7 @@ export function createLeaseUpkeep(deps: LeaseUpkeepDeps): LeaseUpkeep {
   const maintain = async (): Promise<void> => {
     await active.renewLeases()
     await recoverExpired()
+    deps.onMaintained()
     await queue.recount()
     await store.purgeExpiredKeys(Date.now())
   }

@@ -102,7 +102,7 @@ function createHandlers(store: ReadStore, changes: StoreChanges): CommitHandlers
       for (const run of claimed) runs.publish({ run, deliveries: [] })
     },
     endRun: ({ args: [{ id }, end], result: isEnded }) => isEnded && publishEnd(id, end),
-    cancelQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && publishEnd(id, end),
+    endQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && publishEnd(id, end),
     advanceRetries: ({ result: ids }) => Promise.all(ids.map(publishRun)),
     releaseRun: ({ args: [{ id }], result: isReleased }) => isReleased && publishRun(id),
     suspendRun: ({ args: [{ id }], result: status }) => status && publishRun(id),
@@ -138,6 +138,7 @@ const asQueuedRun = (run: NewRun, at: Timestamp, requestId = run.spec.requestId)
   lastProgress: 0,
   steps: 0,
   attempts: [],
+  deadline: null,
   fencingToken: 0,
   status: 'queued',
   result: {},

@@ -34,7 +34,7 @@ export function sendWorkMessages(commits: Pick<Commits, 'subscribe'>, { publish 
     },
     endRun: ({ args: [{ id }, end], result: isEnded }) => isEnded && notifyEnded(id, end),
     cancelRunningRun: ({ args: [id], result: isCancelled }) => isCancelled && publish(workTopics.cancelled, id),
-    cancelQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && notifyEnded(id, end),
+    endQueuedRun: ({ args: [id, end], result: isCancelled }) => isCancelled && notifyEnded(id, end),
     releaseRun: ({ result: isReleased }) => isReleased && notifyQueued(),
     // There is room for another run now, or this one goes on.
     suspendRun: ({ result: status }) => status && notifyQueued(),

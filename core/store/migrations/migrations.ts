@@ -54,6 +54,7 @@ const runTables = ({ sequence, integer, text, table, keyed }: Dialect): string[]
     session_key ${text} NOT NULL, status ${text} NOT NULL DEFAULT 'queued', attempt ${integer} NOT NULL DEFAULT 0,
     max_attempts ${integer} NOT NULL, last_progress ${integer} NOT NULL DEFAULT 0, steps ${integer} NOT NULL DEFAULT 0,
     fencing_token ${integer} NOT NULL DEFAULT 0, owner ${text}, lease_until ${integer}, not_before ${integer},
+    time_left ${integer}, deadline ${integer},
     aside ${integer} NOT NULL DEFAULT 0, cancelled ${integer} NOT NULL DEFAULT 0, retry_provider ${text},
     waits_for ${text}, from_person ${integer} NOT NULL DEFAULT 0, concurrency_key ${text},
     concurrency_limit ${integer}, key_scope ${text},
@@ -70,6 +71,7 @@ const runTables = ({ sequence, integer, text, table, keyed }: Dialect): string[]
   `CREATE INDEX run_lease ON run (lease_until) WHERE status = 'running'`,
   `CREATE INDEX run_retry ON run (not_before)
     WHERE status = 'queued' AND not_before IS NOT NULL AND waits_for IS NULL`,
+  `CREATE INDEX run_deadline ON run (deadline) WHERE status = 'queued' AND deadline IS NOT NULL`,
   // The runs that wait for a provider, which are found when it works again.
   `CREATE INDEX run_of_provider ON run (retry_provider, seq) WHERE status = 'queued' AND retry_provider IS NOT NULL`,
   `CREATE INDEX run_waiting ON run (seq) WHERE status = 'queued' AND waits_for IS NOT NULL`,

@@ -19,7 +19,7 @@ import { appendTranscript, type NewTranscriptEntry, touchSession } from './sessi
 import { closeSteps, countSteps, insertSteps, listCalls, type Step } from './step.ts'
 import { type CountedRun, countUsage } from './usage.ts'
 
-export const runEndWrites = { endRun, cancelQueuedRun }
+export const runEndWrites = { endRun, endQueuedRun }
 
 /** Everything that the end of a run changes, in one transaction that the fencing token guards. */
 export interface RunEnd {
@@ -80,14 +80,18 @@ export async function endRun(tx: Transaction, { id, fencingToken }: RunRef, end:
   return true
 }
 
-const cancelSql = `
-  UPDATE run SET status = 'cancelled', result = ?, ended_at = ?, not_before = NULL
-  WHERE id = ? AND status IN ('queued', 'waiting')
+const endQueuedSql = `
+  UPDATE run SET status = ?, result = ?, ended_at = ?, not_before = NULL
+  WHERE id = ? AND (status = 'queued' OR (status = 'waiting' AND ? = 'cancelled'))
   RETURNING ${endedColumns}`
 
-/** Cancels a run that is not running. @returns false when it runs, has ended or does not exist */
-export async function cancelQueuedRun(tx: Transaction, id: string, end: RunEnd): Promise<boolean> {
-  const [run] = await tx.all<EndedRow>(cancelSql, JSON.stringify(end.result), end.at, id)
+/**
+ * Ends a run that is not running: a cancelled one, or a queued one whose time is over.
+ * @returns false when it runs, waits for an approval, has ended or does not exist
+ */
+export async function endQueuedRun(tx: Transaction, id: string, end: RunEnd): Promise<boolean> {
+  const { status, result, at } = end
+  const [run] = await tx.all<EndedRow>(endQueuedSql, status, JSON.stringify(result), at, id, status)
   if (run) await storeEffects(tx, { id, ...run }, end)
   return run !== undefined
 }

@@ -4,7 +4,7 @@ import type { RunResult } from '../run-spec.ts'
 import type { Reader, ReadLater, Timestamp, Transaction } from '../transaction.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
 import { nextToken } from './lease.ts'
-import { appendAttemptSql, type RunRef, type RunRow, runColumns, type StoredRun, toRun } from './run.ts'
+import { appendAttemptSql, type RunRef, type RunRow, runColumns, stopTimeSql, type StoredRun, toRun } from './run.ts'
 import { touchSession } from './session.ts'
 
 export const runQueueWrites = {
@@ -17,7 +17,7 @@ export const runQueueWrites = {
   releaseUnheldRuns,
   recoverExpiredRuns,
 }
-export const runQueueReads = { getNextRetryAt }
+export const runQueueReads = { getNextRetryAt, listOverdueRuns }
 
 const heldColumns = 'seq, session_key AS "sessionKey", agent_id AS "agentId", fencing_token AS "fencingToken"'
 const heldSql = `SELECT ${runColumns} FROM run WHERE seq = ?`
@@ -27,6 +27,7 @@ const heldSql = `SELECT ${runColumns} FROM run WHERE seq = ?`
  * position, and a run that ended lets the next one start. A concurrency limit works in the same way for several runs.
  * A run that waits for its retry holds up its session unless it is set aside, and never uses up a concurrency limit. A
  * run that waits for an approval holds up its session as well, except for what people write there.
+ * The time limit of a run begins with its first attempt. A deadline beyond it was stored before the clock was set back.
  * MATERIALIZED: a database that takes the table for empty would otherwise search the heads again for each run.
  */
 const claimSql = `
@@ -49,7 +50,8 @@ const claimSql = `
       WHERE position <= concurrency_limit))
     ORDER BY waiting.seq LIMIT ?)
   UPDATE run SET status = 'running', attempt = attempt + 1, fencing_token = ${nextToken},
-    owner = ?, lease_until = ?, started_at = ?
+    owner = ?, lease_until = ?, started_at = ?,
+    deadline = CASE WHEN deadline <= ? + time_left THEN deadline ELSE ? + time_left END
   WHERE seq IN (SELECT seq FROM head)
   RETURNING ${heldColumns}`
 
@@ -95,6 +97,21 @@ const nextRetrySql = `
 export async function getNextRetryAt(tx: Transaction, after: Timestamp): Promise<Timestamp | undefined> {
   const [row] = await tx.all<{ notBefore: Timestamp }>(nextRetrySql, after)
   return row?.notBefore
+}
+
+const overdueSql = `
+  SELECT id FROM run WHERE status = 'queued' AND deadline <= ? ORDER BY deadline LIMIT 100`
+const nextDeadlineSql = `
+  SELECT deadline FROM run WHERE status = 'queued' AND deadline > ? ORDER BY deadline LIMIT 1`
+
+/** The queued runs that must have ended by now, and when the next one must. */
+export async function listOverdueRuns(
+  tx: Transaction,
+  at: Timestamp,
+): Promise<{ ids: string[]; nextAt: Timestamp | undefined }> {
+  const overdue = await tx.all<{ id: string }>(overdueSql, at)
+  const [next] = await tx.all<{ deadline: Timestamp }>(nextDeadlineSql, at)
+  return { ids: overdue.map(({ id }) => id), nextAt: next?.deadline }
 }
 
 const waitingSql = `
@@ -150,7 +167,7 @@ export async function claimRuns(
   await tx.run(dueSql, at, at + maxRetryDelayMs)
   const limit = maxRunning === undefined ? max : Math.min(max, maxRunning - (await countRunning(tx)))
   if (limit <= 0) return readHeld([])
-  const claimed = await tx.all<HeldRow>(claimSql, limit, at, at, owner, at + leaseMs, at)
+  const claimed = await tx.all<HeldRow>(claimSql, limit, at, at, owner, at + leaseMs, at, at, at)
   for (const run of claimed) await touchSession(tx, run, at)
   return readHeld(claimed)
 }
@@ -158,7 +175,7 @@ export async function claimRuns(
 /** Returns a run to the queue after its model failed for a transient reason. */
 export interface RunRetry {
   notBefore: Timestamp
-  /** The provider whose model failed. Null: the run waits for something else. */
+  /** The provider whose model failed. Null: the run was not tried, and waits for something else. */
   provider: string | null
   /** True: later runs of its session may start before it. */
   aside: boolean
@@ -205,6 +222,12 @@ const retrySql = `
     not_before = ?, retry_provider = ?, aside = ?, result = ?, ${appendAttemptSql}
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
+/** The run could not be tried, so there was no attempt, and its time limit goes on with the next claim. */
+const untriedSql = `
+  UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL,
+    not_before = ?, aside = ?, result = ?, ${stopTimeSql('started_at')}
+  WHERE id = ? AND fencing_token = ? AND status = 'running'`
+
 /**
  * Returns a running run to its position in the queue without counting the attempt: after a clean stop, or to run
  * again at the time of `retry`.
@@ -217,6 +240,8 @@ export async function releaseRun(
 ): Promise<boolean> {
   if (!retry) return (await tx.run(releaseSql, at, '"stopped"', id, fencingToken)) === 1
   const { notBefore, provider, aside, result } = retry
+  if (provider === null)
+    return (await tx.run(untriedSql, notBefore, Number(aside), JSON.stringify(result), id, fencingToken)) === 1
   const reason = JSON.stringify(result.error?.message ?? 'failed')
   const values = [notBefore, provider, Number(aside), JSON.stringify(result), at, reason]
   return (await tx.run(retrySql, ...values, id, fencingToken)) === 1
@@ -227,7 +252,7 @@ export async function releaseRun(
  * the last counts.
  */
 const suspendSql = `
-  UPDATE run SET attempt = attempt - 1, owner = NULL, lease_until = NULL, ${appendAttemptSql},
+  UPDATE run SET attempt = attempt - 1, owner = NULL, lease_until = NULL, ${appendAttemptSql}, ${stopTimeSql('?')},
     status = CASE WHEN cancelled = 1 OR EXISTS (
       SELECT 1 FROM approval JOIN step ON step.run_id = approval.run_id AND step.number = approval.step
       WHERE approval.run_id = run.id AND approval.status <> 'waiting' AND step.status = 'waiting'
@@ -248,7 +273,7 @@ export async function suspendRun(
   { id, fencingToken }: RunRef,
   at: Timestamp,
 ): Promise<'waiting' | 'queued' | undefined> {
-  const [row] = await tx.all<{ status: 'waiting' | 'queued' }>(suspendSql, at, '"waiting"', id, fencingToken)
+  const [row] = await tx.all<{ status: 'waiting' | 'queued' }>(suspendSql, at, '"waiting"', at, id, fencingToken)
   return row?.status
 }
 

@@ -64,6 +64,8 @@ export interface StoredRun extends Omit<NewRun, 'concurrencyLimit' | 'unnamedSes
   createdAt: Timestamp
   startedAt: Timestamp | null
   endedAt: Timestamp | null
+  /** When the run ends at the latest, if its first attempt has begun and the run has a time limit of its own. */
+  deadline: Timestamp | null
 }
 
 /** A run in a list, without its message, which may be long. */
@@ -90,6 +92,7 @@ export const runInsertion: Insertion = {
     started_by: 'text',
     message: 'text',
     from_person: 'integer',
+    time_left: 'integer',
   },
 }
 
@@ -117,6 +120,7 @@ export const toRunRow = (run: NewRun, { at, idempotency, requestId = run.spec.re
   run.startedBy ?? null,
   run.spec.message,
   Number(isFromPerson(run.spec.origin)),
+  run.spec.timeoutSeconds === undefined ? null : Math.ceil(run.spec.timeoutSeconds * 1000),
 ]
 
 /** Of a run that waits for a budget. Later runs of its session may start before it. */
@@ -145,7 +149,7 @@ export interface RunRow extends Omit<StoredRun, 'spec' | 'result' | 'attempts' |
 const listColumns = `
   seq, id, kind, agent_id AS "agentId", session_key AS "sessionKey", spec, max_attempts AS "maxAttempts", status,
   attempt, last_progress AS "lastProgress", steps, attempts, fencing_token AS "fencingToken", result,
-  created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt", not_before AS "notBefore",
+  created_at AS "createdAt", started_at AS "startedAt", ended_at AS "endedAt", deadline, not_before AS "notBefore",
   waits_for AS "waitsFor", cancelled`
 export const runColumns = `${listColumns}, message`
 
@@ -165,6 +169,10 @@ const toListedRun = ({ spec, result, attempts, waitsFor, notBefore, cancelled, .
  * followed by a comma, so that one statement can append to many runs.
  */
 export const appendAttemptSql = `attempts = attempts || '[' || started_at || ',' || ? || ',' || ? || '],'`
+
+/** Keeps what is left of the time limit, which goes on when the run is claimed again. `at`: when it stops. */
+export const stopTimeSql = (at: 'started_at' | '?'): string =>
+  `time_left = CASE WHEN deadline IS NULL THEN time_left ELSE deadline - ${at} END, deadline = NULL`
 
 const parseAttempts = (text: string): EarlierAttempt[] =>
   (JSON.parse(`[${text.slice(0, -1)}]`) as [Timestamp, Timestamp, string][]).map(([startedAt, endedAt, reason]) => ({

@@ -2,14 +2,14 @@
 import type { RunSpec } from '../run-spec.ts'
 import type { Timestamp, Transaction } from '../transaction.ts'
 import { countRun } from './budget.ts'
-import type { BudgetWait, RunRef } from './run.ts'
+import { type BudgetWait, type RunRef, stopTimeSql } from './run.ts'
 
 export const waitingRunWrites = { postponeRun, releaseWaitingRuns, moveWaitingRuns }
 export const waitingRunReads = { listWaitingRuns }
 
 const postponeSql = `
   UPDATE run SET status = 'queued', attempt = attempt - 1, owner = NULL, lease_until = NULL,
-    not_before = ?, waits_for = ?, aside = 1
+    not_before = ?, waits_for = ?, aside = 1, ${stopTimeSql('started_at')}
   WHERE id = ? AND fencing_token = ? AND status = 'running'`
 
 /** Returns a running run that has done nothing yet to the queue, where it waits until a budget opens. */

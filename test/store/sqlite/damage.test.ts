@@ -99,10 +99,10 @@ describe('a damaged page', () => {
           runs: [newRun({ id: `run-${n}`, spec: { ...newRun().spec, message: 'x'.repeat(3000) } })],
         })
     })
-    const { cancelQueuedRun, accept, probe, getRun } = await open()
+    const { endQueuedRun, accept, probe, getRun } = await open()
     const outcomes = await Promise.allSettled([
-      cancelQueuedRun('run-8', cancelledEnd()),
-      cancelQueuedRun('run-0', cancelledEnd()),
+      endQueuedRun('run-8', cancelledEnd()),
+      endQueuedRun('run-0', cancelledEnd()),
       accept({ at: start, request: newRequest() }),
       probe(),
     ])
