@@ -7,14 +7,18 @@ import { writePrivateFile } from '../config/file/write.ts'
 export interface Listening {
   bind: string
   port: number
+  /** The file of an embedded store. */
+  store?: string | undefined
 }
 
 const fileFor = (configFile: string): string => join(dirname(configFile), 'state', `${basename(configFile)}.listening`)
 
 /** If this fails, commands use the configured port. */
-export function writeListening(configFile: string, { bind, port }: Listening): void {
+export function writeListening(configFile: string, { bind, port, store }: Listening): void {
   try {
-    writePrivateFile(fileFor(configFile), `${JSON.stringify({ pid: process.pid, bind, port })}\n`, { overwrite: true })
+    writePrivateFile(fileFor(configFile), `${JSON.stringify({ pid: process.pid, bind, port, store })}\n`, {
+      overwrite: true,
+    })
   } catch {
     // The folder may be read-only if the store is elsewhere.
   }
@@ -36,8 +40,10 @@ export function readListening(configFile: string): Listening | undefined {
 
 function read(configFile: string): (Listening & { pid: number }) | undefined {
   try {
-    const { pid, bind, port } = JSON.parse(readFileSync(fileFor(configFile), 'utf8')) as Listening & { pid: number }
-    return { pid, bind, port }
+    const { pid, bind, port, store } = JSON.parse(readFileSync(fileFor(configFile), 'utf8')) as Listening & {
+      pid: number
+    }
+    return { pid, bind, port, store }
   } catch {
     return undefined
   }

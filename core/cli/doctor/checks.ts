@@ -4,7 +4,7 @@ import { checkChannels, checkConfig, checkHooks, checkPlugins, namePlugins } fro
 import { checkClock } from './clock.ts'
 import { checkCosts } from './costs.ts'
 import { checkCredentials } from './credentials.ts'
-import { checkStore, checkStoreDisk, checkStoreSize } from './database.ts'
+import { checkStore, checkStoreDisk, checkStoreFile, checkStoreSize } from './database.ts'
 import { checkSpace } from './disk.ts'
 import { checkExposure } from './exposure.ts'
 import type { Outcome } from './finding.ts'
@@ -51,6 +51,7 @@ export const groups: readonly CheckGroup[] = [
     name: 'Store',
     checks: [
       { title: 'The store can be opened.', find: checkStore },
+      { title: 'The store is the file that the gateway has opened.', find: checkStoreFile },
       { title: 'The store is on a local disk.', find: checkStoreDisk },
       { title: 'The store has a usual size.', find: checkStoreSize },
     ],

@@ -1,7 +1,9 @@
 // Checks the store without opening it for work: its tables, its place and its size.
 import { inspectStore, type StoreReport } from '../../store/inspect.ts'
 import { newestVersion } from '../../store/migrations/migrations.ts'
+import { identifyStore } from '../../store/sqlite/store-files.ts'
 import { storeFileOf } from '../../store/store-url.ts'
+import { readListening } from '../listening.ts'
 import { networkTypeOf, readFileSystem } from './disk.ts'
 import { type Finding, type FindingId, type Outcome, splitFix } from './finding.ts'
 import { limitMs } from './gateway/state.ts'
@@ -11,6 +13,14 @@ export const checkStore = withConfig(async ({ resolved: { config, dir } }, { opt
   const { url } = config.storage
   if (options.offline && storeFileOf(url, dir) === undefined) return { skipped: '--offline was given' }
   return describeReport(await inspectStore({ url, dir, limitMs }))
+})
+
+/** A running gateway does not notice what happens to its files before it writes the next time. */
+export const checkStoreFile = withConfig(({ resolved: { config, dir } }, { file: configFile }) => {
+  const file = storeFileOf(config.storage.url, dir)
+  const opened = readListening(configFile)?.store
+  if (file === undefined || opened === undefined) return { skipped: 'no gateway has an SQLite store open' }
+  return identifyStore(file)[0] === opened ? [] : [replacedStore(file)]
 })
 
 export const checkStoreDisk = withConfig(({ resolved: { config, dir } }) => {
@@ -89,6 +99,14 @@ const riskyStore = (settings: readonly string[]): Finding => ({
   where: 'storage.url',
   problem: `The database may lose what it has committed, because of its settings: ${settings.join(', ')}.`,
   fix: 'Turn on fsync and full_page_writes, and name the standby in synchronous_standby_names.',
+})
+
+const replacedStore = (file: string): Finding => ({
+  id: 'database_replaced',
+  severity: 'error',
+  where: 'storage.url',
+  problem: `The store ${file} was moved, deleted or replaced while the gateway was running, which accepts nothing now.`,
+  fix: 'Move the file back, or stop the gateway and restore a backup.',
 })
 
 const largeStore = (bytes: number): Finding => ({

@@ -20,6 +20,7 @@ export const findingIds = [
   'database_newer',
   'database_on_network',
   'database_refused',
+  'database_replaced',
   'database_risky',
   'database_unreachable',
   'database_unusable',

@@ -21,6 +21,8 @@ import { fieldsOf } from '../../kit/shapes.ts'
 import { describeSource } from '../../loader/plugin-package.ts'
 import { type Extensions, loadBuiltins, loadExtensions, ownSource } from '../../loader/registry.ts'
 import { prepareStore } from '../../store/open.ts'
+import { identifyStore } from '../../store/sqlite/store-files.ts'
+import { storeFileOf } from '../../store/store-url.ts'
 import { describeFirstSteps, describeNewCredential, describePage, describeState } from './first-steps.ts'
 import { createProcessLifetime, type ProcessLifetime } from './process-lifetime.ts'
 import { removeListening, writeListening } from '../listening.ts'
@@ -88,7 +90,12 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
   gateway.logWarnings(resolved)
   const address = await gateway.listen()
   lifetime.opened.defer(async () => removeListening(file))
-  writeListening(file, { bind: config.gateway.bind, port: Number(new URL(address).port || 80) })
+  const store = storeFileOf(config.storage.url, dir)
+  writeListening(file, {
+    bind: config.gateway.bind,
+    port: Number(new URL(address).port || 80),
+    store: store === undefined ? undefined : identifyStore(store)[0],
+  })
   onChange = (how) => void report(gateway[how], { log, signal: lifetime.signal })
   if (hasChanged) onChange('reload')
   logFor('cli').info({ version: readVersion(), config: file, address, ...listPlugins(extensions) }, 'started')

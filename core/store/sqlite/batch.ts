@@ -6,6 +6,7 @@ import { type StoreCall, isWrite, perform } from '../operations.ts'
 import type { Transaction } from '../transaction.ts'
 import { type SqliteConnection, connect, connectReadOnly, type SqliteReadConnection } from './connection.ts'
 import { isDiskError, toFailure } from './failure.ts'
+import { createStoreFiles, type FileIds, logLost } from './store-files.ts'
 
 export interface Batches {
   /** Commits all groups in one transaction. An empty group only opens the file. @returns an outcome for each group */
@@ -19,7 +20,8 @@ interface Answers {
 }
 
 /** The first batch opens the file, and so does the first batch after a disk failure: the store recovers by itself. */
-export function createBatches(path: string): Batches {
+export function createBatches(path: string, known?: FileIds): Batches {
+  const files = createStoreFiles(path, known)
   let writer: SqliteConnection | undefined
   /** Open only while the file cannot be written, so that reads continue. */
   let reader: SqliteReadConnection | undefined
@@ -40,18 +42,51 @@ export function createBatches(path: string): Batches {
 
   /** @returns what kept the file from being written */
   async function write(writes: readonly StoreCall[], answers: Answers): Promise<CallFailure | undefined> {
+    const isAnswered = (call: StoreCall): boolean => answers.results.has(call) || answers.failures.has(call)
     try {
-      writer ??= await open(path)
+      // Otherwise another file would be created, and take the place of the store.
+      files.assertUnmoved()
+      writer ??= await openWriter()
       await writer.checkpoints.runIfDue()
       await commitWrites(writer, writes, { path, answers })
-      closeReader()
-      return undefined
     } catch (error) {
-      await stopWriting()
+      // The open connection has what is not in the file at the path, and reads continue with it.
+      if (!isMoved()) await stopWriting()
       const failure = toFailure(error, path)
-      const isAnswered = (call: StoreCall): boolean => answers.results.has(call) || answers.failures.has(call)
       for (const call of writes) if (!isAnswered(call)) answers.failures.set(call, failure)
       return failure
+    }
+    const failure = await findLoss()
+    if (failure) for (const call of writes) answers.failures.set(call, failure)
+    else closeReader()
+    return failure
+  }
+
+  async function openWriter(): Promise<SqliteConnection> {
+    const opened = await open(path)
+    files.remember()
+    return opened
+  }
+
+  /** Finds out whether what was committed is in files that the next start will not find. */
+  async function findLoss(): Promise<CallFailure | undefined> {
+    try {
+      files.assertUnmoved()
+      if (!files.hasLostLog()) return undefined
+      await writer?.copyLog()
+      await closeWriter()
+      throw logLost
+    } catch (error) {
+      return toFailure(error, path)
+    }
+  }
+
+  function isMoved(): boolean {
+    try {
+      files.assertUnmoved()
+      return false
+    } catch {
+      return true
     }
   }
 

@@ -28,6 +28,8 @@ export interface SqliteConnection {
   transact<Result>(work: () => Promise<Result>): Promise<Result>
   /** Only to be used between two transactions. */
   checkpoints: Checkpoints
+  /** Copies the whole log into the file. Nothing can be written any more. */
+  copyLog(): Promise<void>
   close(): Promise<void>
 }
 
@@ -66,7 +68,11 @@ export async function connect(
       db.close()
     }
     const tx = createTransaction(db, checkpoints)
-    const connection = { tx, transact: transactOn(db, tx), checkpoints, close }
+    const copyLog = async (): Promise<void> => {
+      await checkpoints.close()
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    }
+    const connection = { tx, transact: transactOn(db, tx), checkpoints, copyLog, close }
     if (!forCopy) await assertFinished(connection.tx, hasTable)
     await migrateTables(connection, path, steps)
     return connection

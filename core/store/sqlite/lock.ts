@@ -21,7 +21,8 @@ export function acquireLock(
   writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 })
   return {
     release() {
-      rmSync(pidFile, { force: true })
+      // Another process has the lock if its file was deleted.
+      if (readOwner(pidFile) === `process ${process.pid}`) rmSync(pidFile, { force: true })
       db.close()
     },
   }

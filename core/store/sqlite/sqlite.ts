@@ -9,6 +9,8 @@ import { createGroupCommit, type GroupOutcome } from '../group-commit.ts'
 import { noReplicas } from '../replicas.ts'
 import { createStoreCalls, type OpeningStore } from '../store.ts'
 import { acquireLock } from './lock.ts'
+import { type FileIds, identifyStore } from './store-files.ts'
+import type { StoreFile } from './worker.ts'
 import { createFailureLog } from '../failure-log.ts'
 import type { StoreCall } from '../operations.ts'
 import { toAcceptRows } from '../accept.ts'
@@ -64,11 +66,14 @@ async function openFile(thread: StoreThread): Promise<void> {
   // An empty group only opens the file.
   const outcome = await thread.commit([])
   if ('unavailable' in outcome) throw new GatewayError('store_unavailable', outcome.unavailable)
+  thread.rememberFiles()
 }
 
 interface StoreThread {
   /** Groups are answered in order. When the thread dies, the groups that it was sent are `unavailable`. */
   commit(calls: readonly StoreCall[]): Promise<GroupOutcome>
+  /** Another thread writes to the files that the store has now, or to none. */
+  rememberFiles(): void
   close(): Promise<void>
 }
 
@@ -82,13 +87,14 @@ function createStoreThread({ path, log, thread, onCommit }: SqliteOptions): Stor
   let ready = thread
   let worker: Worker | undefined
   const sent: Group[] = []
+  let known: FileIds | undefined
   const logFailures = createFailureLog(log)
 
   function startWorker(): Worker {
     const started = ready ?? startThread()
     ready = undefined
     started.ref()
-    started.postMessage({ path })
+    started.postMessage({ path, known } satisfies StoreFile)
     let cause = 'it ended'
     started.on('message', settleGroups)
     started.on('error', (error) => (cause = error instanceof Error ? error.message : String(error)))
@@ -117,6 +123,9 @@ function createStoreThread({ path, log, thread, onCommit }: SqliteOptions): Stor
       worker ??= startWorker()
       worker.postMessage(calls.map(withRows))
       return new Promise((resolve) => sent.push({ calls, resolve }))
+    },
+    rememberFiles: () => {
+      known = identifyStore(path)
     },
     async close() {
       const closing = worker

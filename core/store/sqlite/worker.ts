@@ -3,6 +3,14 @@ import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_
 import { writeBigInts } from '../../json.ts'
 import type { StoreCall } from '../operations.ts'
 import { type Batches, createBatches } from './batch.ts'
+import type { FileIds } from './store-files.ts'
+
+/** The file that the thread writes. */
+export interface StoreFile {
+  path: string
+  /** What it was for an earlier thread. */
+  known?: FileIds | undefined
+}
 
 /** A group of calls, or `null`, which asks the thread to end. */
 type Message = readonly StoreCall[] | null
@@ -15,7 +23,7 @@ const port = parentPort
 // Arguments and results of tools may hold them.
 writeBigInts()
 // The first message says which file it is.
-port.once('message', ({ path }: { path: string }) => serve(port, createBatches(path)))
+port.once('message', ({ path, known }: StoreFile) => serve(port, createBatches(path, known)))
 
 function serve(port: MessagePort, batches: Batches): void {
   const waiting: Message[] = []
