@@ -212,7 +212,11 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     stopping.throwIfAborted()
     // Opens the port first: if another program has it, no work must have started. Requests get 503 until `isReady`.
     const address = await http.listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })
-    if (!storage.isShared) await storage.store.expireLeases()
+    // Gateways on a shared store use the clock of the database.
+    if (!storage.isShared) {
+      await storage.store.expireLeases()
+      await storage.clock.start()
+    }
     stopping.throwIfAborted()
     delivery.connections.open()
     work.budgets.start()
@@ -244,6 +248,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
       work.approvals.close(),
       work.leadership.close(),
     ])
+    storage.clock.close()
     hooks.requestLog.close()
     await work.runs.close(remainingMs())
     await work.budgets.close()

@@ -47,6 +47,7 @@ import type { Commits } from './store/commits/commits.ts'
 import { type AuditLog, createAuditLog } from './store/audit-log.ts'
 import { createOwnedLease, type CreateLease, createSharedLeases } from './store/held-lease.ts'
 import { openStore } from './store/open.ts'
+import { type ClockWatch, createClockWatch } from './store/clock-watch.ts'
 import { createRetention, type Retention } from './store/retention.ts'
 import type { NewEvent, Store } from './store/store.ts'
 import { sendWorkMessages } from './store/commits/work-messages.ts'
@@ -122,6 +123,7 @@ export interface Services {
     /** Returns the key-value state of one extension. */
     stateOf(owner: string): ExtensionState
     retention: Retention
+    clock: ClockWatch
   }
   work: {
     runs: Runs
@@ -159,7 +161,15 @@ export function openServices(options: ServiceOptions): Services {
   const { config, dir, file, env, redactor, tracer, logFor } = options
   const logs = createLogStream({ logFor, level: config.log.level, redact: redactor.text })
   const meters = createMeters()
-  const { storage, commits } = openStorage(options, { logs, meters })
+  const { storage, commits } = openStorage(options, {
+    logs,
+    meters,
+    onSetBack: () => {
+      work.runs.recheckTimes()
+      work.approvals.recheckTimes()
+      delivery.outbox.notify()
+    },
+  })
   const owner = randomUUID()
   const context: ServiceContext = {
     ...options,
@@ -202,7 +212,10 @@ interface ServiceContext extends ServiceOptions {
 
 // ── Storage ──────────────────────────────────────────────────────────────────────────────────────
 
-function openStorage(options: ServiceOptions, { logs, meters }: Pick<Services, 'logs' | 'meters'>) {
+function openStorage(
+  options: ServiceOptions,
+  { logs, meters, onSetBack }: Pick<Services, 'logs' | 'meters'> & { onSetBack(): void },
+) {
   const { config, dir, storeThread, current, opened, onFatal } = options
   const log = logs.logFor('store')
   const onCommit = meters.countCommit
@@ -224,6 +237,7 @@ function openStorage(options: ServiceOptions, { logs, meters }: Pick<Services, '
     changes,
     createId: () => randomUUIDv7(),
     stateOf: (extension) => createExtensionState(store, extension),
+    clock: createClockWatch({ store, onSetBack, log }),
     retention: createRetention({ store, limits: () => current().config.storage.retention, log }),
   }
   return { storage, commits }

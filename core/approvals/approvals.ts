@@ -75,6 +75,8 @@ export interface Approvals {
   /** The message about the end of a call that was approved. */
   describeEnd(approval: StoredApproval, step: Pick<Step, 'status'>): AskedApprovals
   start(): void
+  /** Looks for approvals whose time is over, because the times of waiting approvals have changed. */
+  recheckTimes(): void
   close(): Promise<void>
 }
 
@@ -228,12 +230,13 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 
   async function waitForEnd(id: string, signal?: AbortSignal): Promise<StoredApproval | undefined> {
-    for (let extendedAt = now(); ;) {
+    // By the monotonic clock: the wall clock may be set back meanwhile.
+    for (let extendedAt = performance.now(); ;) {
       const approval = await store.getApproval(id)
       if (approval?.status !== 'waiting') return approval
-      if (now() - extendedAt >= extendMs) {
-        extendedAt = now()
-        await store.extendApproval(id, Math.min(extendedAt + abandonedMs, approval.expiresAt))
+      if (performance.now() - extendedAt >= extendMs) {
+        extendedAt = performance.now()
+        await store.extendApproval(id, Math.min(now() + abandonedMs, approval.expiresAt))
       }
       // Another gateway may take the answer.
       await delay(recheckMs, undefined, signal && { signal })
@@ -274,6 +277,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
     describeEnd,
     start: expiry.notify,
+    recheckTimes: expiry.notify,
     close: expiry.close,
   }
 }

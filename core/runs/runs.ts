@@ -37,6 +37,8 @@ export interface Runs {
   resumeProvider(provider: string): void
   /** Looks for runs to start, because some may be waiting. */
   notify(): void
+  /** Looks for runs whose time has come, because the times of waiting runs have changed. */
+  recheckTimes(): void
   /** Starts the regular work, and recovers the runs that an earlier process left behind. */
   resume(): Promise<void>
   /**
@@ -202,6 +204,10 @@ export function createRuns(deps: RunsDeps): Runs {
     },
     resumeProvider: providers.answered,
     notify: claims.notify,
+    recheckTimes: () => {
+      claims.notifyRetries()
+      deadlines.notify()
+    },
     resume: async () => {
       await queue.recount()
       const count = await upkeep.recoverExpired()

@@ -6,6 +6,7 @@ import { budgetReads, budgetWrites } from './tables/budget.ts'
 import { budgetAlertWrites } from './tables/budget-alert.ts'
 import { approvalReads, approvalWrites } from './tables/approval.ts'
 import { auditReads, auditWrites } from './tables/audit.ts'
+import { clockWrites } from './tables/clock.ts'
 import { eventReads, eventWrites } from './tables/event.ts'
 import { exposureReads, exposureWrites } from './tables/exposure.ts'
 import { idempotencyReads, idempotencyWrites } from './tables/idempotency.ts'
@@ -32,6 +33,7 @@ const writes = {
   ...auditWrites,
   ...purgeWrites,
   ...approvalWrites,
+  ...clockWrites,
   ...eventWrites,
   ...exposureWrites,
   ...idempotencyWrites,

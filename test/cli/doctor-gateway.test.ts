@@ -1,10 +1,14 @@
 // Tests what the command `doctor` finds in a running gateway: in a real one, and in a double of its control API for
 // states that are hard to bring about.
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { diagnose, listFindings } from '../../core/cli/doctor/doctor.ts'
 import type { Finding } from '../../core/cli/doctor/finding.ts'
+import { writeListening } from '../../core/cli/listening.ts'
+import { identifyStore } from '../../core/store/sqlite/store-files.ts'
 import { readVersion } from '../../core/version.ts'
 import { gatewayToken, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { run } from './command-line.ts'
@@ -49,6 +53,18 @@ async function serveControl(changes: Record<string, unknown>): Promise<string> {
 }
 
 const waiting = { id: 'r1', status: 'queued', createdAt: hourAgo }
+
+it('svc-gateway doctor finds that the store is another file than the gateway has opened', async () => {
+  const config = writeConfig(temporaryFolder())
+  const ids = async () => listFindings(await diagnose({ config, offline: true })).map(({ id }) => id)
+  const path = join(dirname(config), 'state/gateway.db')
+  mkdirSync(dirname(path))
+  for (const file of [path, `${path}.copy`]) writeFileSync(file, '')
+  writeListening(config, { bind: '127.0.0.1', port: 1, store: identifyStore(path)[0] })
+  expect(await ids()).not.toContain('database_replaced')
+  renameSync(`${path}.copy`, path)
+  expect(await ids()).toContain('database_replaced')
+})
 
 describe('svc-gateway doctor finds in the running gateway', () => {
   it.each<[string, Finding['id'][], Record<string, unknown>]>([

@@ -5,6 +5,7 @@ import type { OpenStore } from './open-store.ts'
 import { acceptContract } from './store-accept.ts'
 import { approvalsContract } from './store-approvals.ts'
 import { auditContract } from './store-audit.ts'
+import { clockContract } from './store-clock.ts'
 import { exposureContract } from './store-exposure.ts'
 import { forgetContract } from './store-purge.ts'
 import { listsContract } from './store-lists.ts'
@@ -44,6 +45,7 @@ export function storeContract(makeHome: () => Promise<StoreHome>): void {
 
     acceptContract(opened)
     auditContract(opened)
+    clockContract(opened)
     runsContract(opened)
     stepsContract(opened)
     usageContract(opened)

@@ -44,6 +44,20 @@ it('remembers an Idempotency-Key when the clock is set back', async () => {
   expect((await post('/hooks/wake', { text: 'once' }, key)).body).toEqual(first.body)
 })
 
+it('a delivery that waits for its next attempt, and what is behind it, do not wait for a clock that is set back', async () => {
+  const running = await startTools()
+  const send = (text: string) => running.result('message', { channel: 'chat-native', to: 'ann', text })
+  running.chat.script({ answer: { outcome: 'failed', reason: 'transient', detail: 'busy' } })
+  await send('first')
+  await expect.poll(() => running.chat.attempts.length).toBe(1)
+  await send('second')
+  vi.setSystemTime(Date.now() - hour)
+  await expect.poll(() => running.logged.join()).toContain('the clock was set back')
+  vi.setSystemTime(Date.now() + 60_000)
+  await running.sent('second')
+  expect(running.chat.held.map(({ text }) => text)).toEqual(['first', 'second'])
+})
+
 describe('a schedule', () => {
   const day = 24 * hour
   const to = { message: 'Water the plants.', channel: 'chat-native', to: 'ann' }

@@ -190,6 +190,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   purgeStepContents: [[{ before: start + 1 }]],
   getSpace: [[]],
   reclaimSpace: [[1]],
+  setTimesBack: [[start], [start, 3_600_000]],
   probe: [[]],
 })
 

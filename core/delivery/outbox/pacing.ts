@@ -20,13 +20,16 @@ export function createPacing(longestPauseMs: number): Pacing {
   return {
     pausedUntil: (sender) => {
       const { until = 0 } = accounts.get(keyOf(sender)) ?? {}
-      return until > Date.now() ? until : undefined
+      const leftMs = until - performance.now()
+      return leftMs > 0 ? Math.ceil(Date.now() + leftMs) : undefined
     },
     accepted: (sender) => void accounts.delete(keyOf(sender)),
     limited: (delivery, until) => {
       const before = accounts.get(keyOf(delivery))
       const isRepeated = before !== undefined && (before.until > 0 || before.recipient !== delivery.to)
-      const pause = isRepeated ? Math.min(until, Date.now() + longestPauseMs) : 0
+      // By the monotonic clock: the wall clock may be set back meanwhile.
+      const pauseMs = Math.min(until - Date.now(), longestPauseMs)
+      const pause = isRepeated ? performance.now() + pauseMs : 0
       accounts.set(keyOf(delivery), { recipient: delivery.to, until: Math.max(pause, before?.until ?? 0) })
       return isRepeated
     },
