@@ -5,6 +5,7 @@ import type { Log } from '../plugin/plugin.ts'
 import type { Events, Wake } from '../sessions/events.ts'
 import { createPoller, type Poller } from '../store/poller.ts'
 import type { Store, Timestamp } from '../store/store.ts'
+import { createMovedEvents } from './moved-events.ts'
 import {
   createHeartbeatOutages,
   createSessionHeartbeat,
@@ -22,7 +23,7 @@ export interface Heartbeat {
 interface HeartbeatDeps extends SessionHeartbeatDeps {
   agents: Agents
   events: Events
-  store: SessionHeartbeatDeps['store'] & Pick<Store, 'listWaitingWakes' | 'getState' | 'setState'>
+  store: SessionHeartbeatDeps['store'] & Pick<Store, 'listWaitingWakes' | 'getState' | 'setState' | 'moveEvents'>
   leadership: Leadership
   log: Log
 }
@@ -46,6 +47,7 @@ export interface Leadership {
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { agents, events, store, leadership, now, log } = deps
   const sessions = createSessions(deps)
+  const movedEvents = createMovedEvents(deps)
   const pollers: Poller[] = []
   let timer: NodeJS.Timeout | undefined
   let unsubscribe: (() => void) | undefined
@@ -62,7 +64,9 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
    * heartbeat is left to it: it may wait for a retry.
    */
   const findMissedWakes = async (): Promise<void> => {
+    await movedEvents.learn()
     if (!leadership.isHeld()) return
+    await movedEvents.move()
     for (const wake of await events.listWaitingWakes()) {
       const agent = findAgent(agents, wake)
       if (agent && !isClosed && !sessions.has(agent, wake.sessionKey)) onWake(wake)
@@ -108,7 +112,9 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
       unsubscribe = events.onWake(onWake)
       for (const agent of agents.all) startPeriodic(agent)
       // If the store cannot be read now, the next look finds them.
-      timer = setInterval(() => void findMissedWakes().catch(() => undefined), missedWakesMs).unref()
+      const look = (): void => void findMissedWakes().catch(() => undefined)
+      timer = setInterval(look, missedWakesMs).unref()
+      look()
     },
     close: () => {
       isClosed = true

@@ -119,6 +119,10 @@ export const createSamples = (page: PageRequest): Samples => ({
   listWaitingEvents: [['agent:main:one', { count: 9, characters: 999 }]],
   countWaitingEvents: [['agent:main:one']],
   listSessionsWithWakes: [[1]],
+  moveEvents: [
+    [{ sessionKey: 'agent:main:one', agentId: null }, 'agent:main:two'],
+    [{ sessionKey: 'agent:main:one', agentId: 'gone' }, 'agent:main:two'],
+  ],
   listWaitingWakes: [[1]],
   listTranscript: [['agent:main:one', page]],
   getSession: [['agent:main:one']],

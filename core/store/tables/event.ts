@@ -3,7 +3,7 @@ import type { WakeMode } from '../../action.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import type { RunRef } from './run.ts'
 
-export const eventWrites = { claimEvents }
+export const eventWrites = { claimEvents, moveEvents }
 export const eventReads = {
   listRenderedEvents,
   listWaitingEvents,
@@ -250,4 +250,21 @@ const wakesSql = `
 /** Sessions with events that are due and wait for the agent that they name. */
 export async function listWaitingWakes(tx: Transaction, dueAt: Timestamp): Promise<WaitingWake[]> {
   return await tx.all<WaitingWake>(wakesSql, dueAt)
+}
+
+const moveSql = `
+  UPDATE event SET session_key = ?, agent_id = NULL WHERE session_key = ? AND run_id IS NULL AND agent_id IS NULL`
+const moveNamedSql = `
+  UPDATE event SET session_key = ?, agent_id = NULL WHERE agent_id = ? AND session_key = ? AND run_id IS NULL`
+
+/**
+ * Moves the events that wait in a session to another one, where they wake its agent: those that name an agent, or those
+ * that name none. @returns how many
+ */
+export async function moveEvents(
+  tx: Transaction,
+  { sessionKey, agentId }: { sessionKey: string; agentId: string | null },
+  to: string,
+): Promise<number> {
+  return agentId === null ? await tx.run(moveSql, to, sessionKey) : await tx.run(moveNamedSql, to, agentId, sessionKey)
 }
