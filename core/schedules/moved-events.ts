@@ -1,7 +1,7 @@
 // Moves events that would wait forever: those of a main session that is none any more, because its agent was renamed or
 // removed or `session` has changed, and those that name an agent that is not in the configuration.
 import type { Agent, Agents } from '../agents/agents.ts'
-import type { Json, Log } from '../plugin/plugin.ts'
+import type { Log } from '../plugin/plugin.ts'
 import type { Store, Timestamp } from '../store/store.ts'
 
 interface MovedEventsDeps {
@@ -30,7 +30,7 @@ export function createMovedEvents({ agents, store, now, log }: MovedEventsDeps):
   const readKnown = async (): Promise<Record<string, string>> => {
     const before = ((await store.getState(stateOwner, stateKey)) ?? {}) as Record<string, string>
     const all = { ...before, ...Object.fromEntries(current) }
-    if (Object.keys(all).length > Object.keys(before).length) await store.setState(stateOwner, stateKey, all as Json)
+    if (Object.keys(all).length > Object.keys(before).length) await store.setState(stateOwner, stateKey, all)
     return all
   }
 
