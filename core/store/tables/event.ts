@@ -215,7 +215,7 @@ export async function releaseClaimedEvents(tx: Transaction, runId: string): Prom
 const [minRefusedMs, maxRefusedMs] = [60_000, 24 * 60 * 60_000]
 const setAsideSql = `
   UPDATE event SET run_id = NULL, retry_at = ? + CASE
-    WHEN at > ? - ${minRefusedMs} THEN ${minRefusedMs} WHEN at < ? - ${maxRefusedMs} THEN ${maxRefusedMs} ELSE ? - at END
+    WHEN at + ${minRefusedMs} > ? THEN ${minRefusedMs} WHEN at + ${maxRefusedMs} < ? THEN ${maxRefusedMs} ELSE ? - at END
   WHERE run_id = ? AND rendered_at IS NULL`
 
 /** Sets the events that a run claimed aside, because the service of the model refused the prompt with them. */
