@@ -130,7 +130,7 @@ const AgentDefaults = Type.Object(
       exclusiveMinimum: 0,
       maximum: 86_400,
       default: 600,
-      description: 'Maximum duration of a run, in seconds.',
+      description: 'Maximum duration of each attempt at a run, in seconds.',
     }),
     maxSteps: Type.Integer({
       minimum: 1,
