@@ -118,13 +118,19 @@ async function copyServer(primary: PostgresServer, data: string): Promise<void> 
   await rm(join(data, 'postmaster.pid'))
 }
 
-/** Creates a database on the server of `serverUrl`. */
-export async function createDatabase(serverUrl: string): Promise<{ url: string; remove(): Promise<void> }> {
+/** Creates a database on the server of `serverUrl`. `options` are those of CREATE DATABASE. */
+export async function createDatabase(
+  serverUrl: string,
+  options = '',
+): Promise<{ url: string; remove(): Promise<void> }> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  await query(serverUrl, `CREATE DATABASE ${name}`)
+  await query(serverUrl, `CREATE DATABASE ${name} ${options}`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  return { url: url.href, remove: async () => void (await query(serverUrl, `DROP DATABASE ${name} WITH (FORCE)`)) }
+  return {
+    url: url.href,
+    remove: async () => void (await query(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+  }
 }
 
 /** Creates a role that may connect to the database and nothing else, and returns its URL. */

@@ -46,7 +46,7 @@ function createSharedProbe(probe: () => Promise<void>): () => Promise<void> {
   const limit = { ms: probeTimeoutMs, reason: () => new Error('The store did not answer in time.') }
   const probeInTime = async (): Promise<void> => {
     try {
-      await withDeadline(limit, probe)
+      await withDeadline(limit, () => probe())
     } catch (cause) {
       throw cause instanceof GatewayError ? cause : new GatewayError('store_unavailable', undefined, { cause })
     } finally {

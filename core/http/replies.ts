@@ -56,11 +56,13 @@ export interface FailedRequest {
   client: string | undefined
 }
 
+/** The start and the stop are expected, and the store logs its outages itself: one error for each. */
+const reportedOnce: ReadonlySet<ErrorCode> = new Set(['shutting_down', 'store_unavailable', 'store_damaged'])
+
 /** Writes one line per failure, without headers, payload or the text of an unknown error: these may contain secrets. */
 export function logFailure(log: Log, error: GatewayError, request: FailedRequest): void {
   const fields = { ...request, status: error.status, type: error.code }
-  // A 503 while the gateway starts or stops is expected, so it is not logged as an error.
-  if (error.status >= 500 && error.code !== 'shutting_down')
+  if (error.status >= 500 && !reportedOnce.has(error.code))
     log.error({ ...fields, ...throwSiteOf(error.cause) }, 'request failed')
   else log.info(fields, 'request refused')
 }

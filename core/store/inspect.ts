@@ -8,7 +8,7 @@ import { toFailure } from './sqlite/failure.ts'
 import { GatewayError } from '../errors.ts'
 import { openConnection } from './postgres/database.ts'
 import { explainRefusal, isRefusal } from './postgres/failure.ts'
-import { findRiskySettings, hasTable as hasPostgresTable } from './postgres/migrate.ts'
+import { findRiskySettings, findWriteObstacle, hasTable as hasPostgresTable } from './postgres/migrate.ts'
 import { createTransaction, createTranslation } from './postgres/transaction.ts'
 
 export interface InspectOptions {
@@ -32,6 +32,8 @@ export type StoreReport =
       /** Of the tables. 0: there are none. */
       version: number
       bytes: number
+      /** Why it can only be read: the end of a sentence. */
+      writeObstacle?: string | undefined
       /** The names of settings because of which a server may lose what it has committed. */
       riskySettings: readonly string[]
     }
@@ -40,13 +42,14 @@ export type StoreReport =
 
 async function inspectSqlite(path: string): Promise<StoreReport> {
   if (!existsSync(path)) return { state: 'absent' }
-  if (!isReadable(path))
+  if (!mayAccess(path, constants.R_OK))
     return { state: 'unusable', reason: `This user may not read the store ${path}; do this as the user of the gateway` }
   try {
     const connection = connectReadOnly(chooseAddress(path))
     try {
       const version = await readVersion(connection.tx, hasSqliteTable)
-      return { state: 'readable', version, bytes: statSync(path).size, riskySettings: [] }
+      const writeObstacle = mayAccess(path, constants.W_OK) ? undefined : mayNotWrite
+      return { state: 'readable', version, bytes: statSync(path).size, riskySettings: [], writeObstacle }
     } finally {
       connection.close()
     }
@@ -56,14 +59,16 @@ async function inspectSqlite(path: string): Promise<StoreReport> {
 }
 
 /** SQLite only says that it cannot open the file. */
-function isReadable(path: string): boolean {
+function mayAccess(path: string, mode: number): boolean {
   try {
-    accessSync(path, constants.R_OK)
+    accessSync(path, mode)
     return true
   } catch {
     return false
   }
 }
+
+const mayNotWrite = 'this user may not write it; do this as the user of the gateway, or give the file to it'
 
 /** A file without a log is not open, and SQLite must not create a log for it. */
 function chooseAddress(path: string): string | URL {
@@ -80,7 +85,8 @@ async function inspectPostgres(url: string, limitMs: number): Promise<StoreRepor
       await client.query(`SET statement_timeout = ${limitMs}`)
       const tx = createTransaction(client, createTranslation())
       const riskySettings = await findRiskySettings({ query: async <Row>(sql: string) => await tx.all<Row>(sql) })
-      return { state: 'readable', version: await readVersion(tx, hasPostgresTable), bytes: 0, riskySettings }
+      const version = await readVersion(tx, hasPostgresTable)
+      return { state: 'readable', version, bytes: 0, riskySettings, writeObstacle: await findWriteObstacle(tx) }
     } finally {
       await client.end()
     }

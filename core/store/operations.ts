@@ -1,6 +1,7 @@
 // All operations of the store. Each file of a table lists its own; every engine performs them inside one transaction.
 import { acceptWrites } from './accept.ts'
 import { liveCountReads } from './live-counts.ts'
+import { probeWrites } from './probe.ts'
 import { purgeReads, purgeWrites } from './purge.ts'
 import { budgetReads, budgetWrites } from './tables/budget.ts'
 import { budgetAlertWrites } from './tables/budget-alert.ts'
@@ -39,6 +40,7 @@ const writes = {
   ...idempotencyWrites,
   ...leaseWrites,
   ...outboxWrites,
+  ...probeWrites,
   ...requestWrites,
   ...runWrites,
   ...runEndWrites,

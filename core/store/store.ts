@@ -73,10 +73,13 @@ export interface OpeningStore {
   replicas: Replicas
 }
 
-type CallStore = Pick<GroupCommit, 'call' | 'callWithDeadline'>
+interface CallStore extends Pick<GroupCommit, 'call' | 'callWithDeadline'> {
+  /** True: a write has failed. */
+  cannotWrite(): boolean
+}
 
 /** Builds a store's methods from the two ways to call an engine: with and without a deadline. */
-export function createStoreCalls({ call, callWithDeadline }: CallStore): StoreOperations {
+export function createStoreCalls({ call, callWithDeadline, cannotWrite }: CallStore): StoreOperations {
   const names = Object.keys(operations) as OperationName[]
   const plain = Object.fromEntries(
     names.map((name) => [name, (...args: unknown[]) => call([name, args] as unknown as StoreCall)]),
@@ -85,7 +88,7 @@ export function createStoreCalls({ call, callWithDeadline }: CallStore): StoreOp
     ...plain,
     accept: (command) =>
       callWithDeadline(['accept', [command]], countCharacters(command)) as ReturnType<Store['accept']>,
-    probe: () => callWithDeadline(['probe', []], 0) as Promise<void>,
+    probe: (isThorough = cannotWrite()) => callWithDeadline(['probe', [isThorough]], 0) as Promise<void>,
     async purgeExpiredKeys(at) {
       let total = 0
       let purged: number

@@ -48,6 +48,7 @@ function describeReport(report: StoreReport): Outcome {
       return { skipped: 'there is no store yet' }
     case 'readable':
       if (report.version > newestVersion) return [newerStore(report.version)]
+      if (report.writeObstacle !== undefined) return [readOnlyStore(report.writeObstacle)]
       return report.riskySettings.length > 0 ? [riskyStore(report.riskySettings)] : []
     case 'refused':
       return [
@@ -73,6 +74,13 @@ const brokenStore = (id: FindingId, reason: string, fix: string): Finding => ({
   severity: 'error',
   where: 'storage.url',
   ...splitFix(reason, fix),
+})
+
+const readOnlyStore = (obstacle: string): Finding => ({
+  id: 'database_read_only',
+  severity: 'error',
+  where: 'storage.url',
+  ...splitFix(`The store can be read, but not written: ${obstacle}`, 'Correct storage.url.'),
 })
 
 const newerStore = (version: number): Finding => ({

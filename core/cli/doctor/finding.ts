@@ -19,6 +19,7 @@ export const findingIds = [
   'database_large',
   'database_newer',
   'database_on_network',
+  'database_read_only',
   'database_refused',
   'database_replaced',
   'database_risky',

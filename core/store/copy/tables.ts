@@ -19,8 +19,8 @@ export interface CopiedTable {
   isNumbered: boolean
 }
 
-/** The tables of each store for itself: its version, and leases, which belong to running gateways. */
-const ownTables: ReadonlySet<string> = new Set(['migration', 'lease'])
+/** The tables of each store for itself: its version, its identity, and leases, which belong to running gateways. */
+const ownTables: ReadonlySet<string> = new Set(['migration', 'identity', 'lease'])
 
 const columnsSql = `
   SELECT tables.name AS "table", columns.name AS "column", columns.type, columns.pk AS "keyPosition"

@@ -44,6 +44,8 @@ export interface Dialect {
   integer: string
   /** The type of texts. They are compared by their bytes. */
   text: string
+  /** A random text. */
+  random: string
   /** The suffix of CREATE TABLE. */
   table: string
   /** The suffix of CREATE TABLE for a table whose rows are only looked up by primary key. */

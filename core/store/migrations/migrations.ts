@@ -172,7 +172,11 @@ const usageTables = ({ integer, text, keyed }: Dialect): string[] => {
   ]
 }
 
-const otherTables = ({ sequence, integer, text, table, keyed }: Dialect): string[] => [
+const otherTables = ({ sequence, integer, text, random, table, keyed }: Dialect): string[] => [
+  // One row, which tells this store from all others. A backup keeps it; a copy into another store does not.
+  `CREATE TABLE identity (id ${text} NOT NULL)${table}`,
+  `INSERT INTO identity (id) VALUES (${random})`,
+
   `CREATE TABLE schedule (
     seq ${sequence}, id ${text} NOT NULL UNIQUE, agent_id ${text} NOT NULL, name ${text} NOT NULL,
     next_at ${integer} NOT NULL, last_at ${integer}, created_at ${integer} NOT NULL, timing ${text} NOT NULL,

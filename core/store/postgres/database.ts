@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from 'pg'
 import { GatewayError } from '../../errors.ts'
 import { settleAll } from '../transaction.ts'
-import { isConnectionSpent, onlyReads } from './failure.ts'
+import { isConnectionSpent, isReplaced, onlyReads } from './failure.ts'
 import { createHosts, type Hosts, type ServerState } from './hosts.ts'
 import { createTransaction, createTranslation, type PostgresTransaction, type Translate } from './transaction.ts'
 
@@ -16,6 +16,8 @@ export interface Database {
   query<Row>(sql: string): Promise<Row[]>
   /** Opens a connection of the caller's own. */
   connect(): Promise<Client>
+  /** From now on, a connection that leads to another store is refused, and `onOther` is called. */
+  expect(identity: string, onOther: () => GatewayError): void
   /** Drops all connections but those of `connect`, because the network to the server is dead. */
   drop(reason: Error): void
   close(): Promise<void>
@@ -57,10 +59,11 @@ export async function createDatabase(url: string): Promise<Database> {
   const config = toConfig(pg)
   const translate = createTranslation()
   const clients = new Set<ClientBase>()
+  const server: Server = { hosts, assertExpected: async () => undefined }
   const pools = {
-    accepts: createPool(pg, config, { max: connections.accepts, clients, hosts }),
-    work: createPool(pg, config, { max: connections.work, clients, hosts }),
-    reads: createPool(pg, config, { max: connections.reads, clients, hosts }),
+    accepts: createPool(pg, config, { max: connections.accepts, clients, server }),
+    work: createPool(pg, config, { max: connections.work, clients, server }),
+    reads: createPool(pg, config, { max: connections.reads, clients, server }),
   }
 
   async function connectIn(lane: Lane): Promise<PoolClient> {
@@ -83,7 +86,12 @@ export async function createDatabase(url: string): Promise<Database> {
         client.release()
       }
     },
-    connect: () => connectClient(hosts, config),
+    connect: () => connectClient(server, config),
+    expect: (identity, onOther) => {
+      server.assertExpected = async (client) => {
+        if (!(await hasIdentity(client, identity))) throw onOther()
+      }
+    },
     drop: (reason) => clients.forEach((client) => destroy(client, reason)),
     close: async () => {
       await Promise.all(Object.values(pools).map((pool) => pool.end()))
@@ -95,15 +103,17 @@ export async function createDatabase(url: string): Promise<Database> {
 export async function openConnection(url: string, { connectMs: limitMs = connectMs } = {}): Promise<Client> {
   const pg = await importDriver()
   const hosts = createHosts(withLibpqModes(url), pg.Client)
-  return await connectClient(hosts, { ...toConfig(pg), connectionTimeoutMillis: limitMs })
+  const server: Server = { hosts, assertExpected: async () => undefined }
+  return await connectClient(server, { ...toConfig(pg), connectionTimeoutMillis: limitMs })
 }
 
 /** Tries each host once. */
-async function connectClient(hosts: Hosts, config: ClientConfig): Promise<Client> {
+async function connectClient(server: Server, config: ClientConfig): Promise<Client> {
+  const { hosts } = server
   for (let tries = 1; ; tries++) {
     const host = hosts.current()
     try {
-      return await connectOnce(hosts, config)
+      return await connectOnce(server, config)
     } catch (error) {
       hosts.leave(host)
       if (tries >= hosts.count) throw error
@@ -111,13 +121,13 @@ async function connectClient(hosts: Hosts, config: ClientConfig): Promise<Client
   }
 }
 
-async function connectOnce(hosts: Hosts, config: ClientConfig): Promise<Client> {
-  const client = new hosts.Client({ ...config, pipeline: true, query_timeout: 0 })
+async function connectOnce(server: Server, config: ClientConfig): Promise<Client> {
+  const client = new server.hosts.Client({ ...config, pipeline: true, query_timeout: 0 })
   // Without a listener, an error of an idle connection would end the process.
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await prepareConnection(client, hosts)
+    await prepareConnection(client, server)
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0')
   } catch (error) {
     // The driver leaves the socket open when the login fails on its side, which would keep the process alive.
@@ -172,39 +182,64 @@ const settings = [
   `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')`,
 ].join('; ')
 
+interface Server {
+  hosts: Hosts
+  /** Throws if a connection leads to another store than the first one. */
+  assertExpected(client: ClientBase): Promise<void>
+}
+
 interface PoolOptions {
   max: number
   /** The open connections. */
   clients: Set<ClientBase>
-  hosts: Hosts
+  server: Server
 }
 
 const preparedSql = `
   SELECT current_setting('idle_in_transaction_session_timeout') AS "idleLimit",
-    current_setting('transaction_read_only') = 'on' AS "isReadOnly", pg_is_in_recovery() AS "isStandby"`
+    current_setting('transaction_read_only') = 'on' AS "isReadOnly", pg_is_in_recovery() AS "isStandby",
+    current_setting('server_encoding') AS encoding`
 
 interface PreparedRow extends ServerState {
   idleLimit: string
+  encoding: string
 }
 
-async function prepareConnection(client: ClientBase, hosts: Hosts): Promise<void> {
+async function prepareConnection(client: ClientBase, { hosts, assertExpected }: Server): Promise<void> {
   await client.query(settings)
   const [row] = (await client.query<PreparedRow>(preparedSql)).rows
   // Without the limit, a gateway that freezes would hold its locks for ever.
   if (row?.idleLimit !== `${idleInTransactionMs / 1000}s`) throw new GatewayError('store_unavailable', settingsLost)
+  if (row.encoding !== 'UTF8') throw new GatewayError('store_unavailable', describeEncoding(row.encoding))
   if (!hosts.accepts(row)) throw new Error(onlyReads)
+  await assertExpected(client)
+}
+
+const describeEncoding = (encoding: string): string =>
+  `The database of storage.url has the encoding ${encoding}, which lacks most characters; create another one with ` +
+  `ENCODING 'UTF8' TEMPLATE template0, and name it in storage.url.`
+
+/** False, too, if there is no store. */
+async function hasIdentity(client: ClientBase, identity: string): Promise<boolean> {
+  try {
+    const { rows } = await client.query<{ id: string }>('SELECT id FROM identity')
+    return rows[0]?.id === identity
+  } catch (error) {
+    if (isReplaced(error)) return false
+    throw error
+  }
 }
 
 const settingsLost =
   'storage.url leads to a pooler whose connections keep no settings; name the server itself, or a pooler in session mode.'
 
-function createPool(pg: Pg, config: ClientConfig, { max, clients, hosts }: PoolOptions): Pool {
+function createPool(pg: Pg, config: ClientConfig, { max, clients, server }: PoolOptions): Pool {
   const onConnect = async (client: ClientBase): Promise<void> => {
     clients.add(client)
     client.once('end', () => clients.delete(client))
-    await prepareConnection(client, hosts)
+    await prepareConnection(client, server)
   }
-  const options = { ...config, pipeline: true, max, idleTimeoutMillis: 0, Client: hosts.Client }
+  const options = { ...config, pipeline: true, max, idleTimeoutMillis: 0, Client: server.hosts.Client }
   // The pool awaits it, which its types do not say.
   const pool = new pg.Pool(Object.assign(options, { onConnect }))
   // A connection that is lost while it is idle is replaced by the next transaction.

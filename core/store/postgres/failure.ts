@@ -4,9 +4,10 @@ import type { CallFailure } from '../group-commit.ts'
 
 /**
  * Classes of SQLSTATE codes that say nothing about the call: connections, transactions that were rolled back or cut
- * off, resources, locks, the operator, the system, authentication, an unknown database, a server that only reads.
+ * off, resources, locks, the operator, the system, authentication, an unknown database, a server that only reads; and
+ * the code of a missing right.
  */
-const unavailable = /^(08|25|28|3D|40|53|55|57|58)/
+const unavailable = /^(08|25|28|3D|40|53|55|57|58|42501)/
 /** Codes of the class "internal error": data or an index cannot be read. */
 const damaged = /^XX00[12]$/
 /** Serialization failure, deadlock. */

@@ -9,10 +9,10 @@ import { createFailureLog } from '../failure-log.ts'
 import { createGroupCommit, defaultLimits, type GroupCommit, type GroupOutcome } from '../group-commit.ts'
 import type { StoreCall } from '../operations.ts'
 import { readSecret } from '../tables/state.ts'
-import { createStoreCalls, type OpeningStore } from '../store.ts'
+import { createStoreCalls, type OpeningStore, type Store } from '../store.ts'
 import { createDatabase, type Database, type Lane } from './database.ts'
 import { createGroups, laneOf } from './groups.ts'
-import { assertUsable, findRiskySettings, migrateDatabase } from './migrate.ts'
+import { assertUsable, findRiskySettings, findWriteObstacle, migrateDatabase, readIdentity } from './migrate.ts'
 import { createMessageSeal } from './message-seal.ts'
 import { createMessages } from './messages.ts'
 import { explainRefusal, lendsConnections } from './failure.ts'
@@ -37,7 +37,7 @@ type CommitGroup = (lane: Lane, calls: readonly StoreCall[]) => Promise<GroupOut
 
 /** Connects to the database and migrates it. `opened` rejects when it cannot be used. */
 export function createPostgresStore({ url, log, onCommit, onReplaced }: PostgresOptions): OpeningStore {
-  const logFailures = createFailureLog(log)
+  const failures = createFailureLog({ log, probe: () => store.probe(true) })
   const messages = createMessages(log)
   let fault: () => string | undefined = () => undefined
   let now: () => number = Date.now
@@ -59,7 +59,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
     const unavailable = fault()
     if (unavailable !== undefined) return { unavailable }
     const outcome = await commitGroup(lane, calls)
-    logFailures(calls, outcome)
+    failures.record(calls, outcome)
     onCommit?.(calls.length)
     return outcome
   }
@@ -75,7 +75,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
   }
 
   async function prepare(database: Database): Promise<{ commitGroup: CommitGroup; close(): Promise<void> }> {
-    const { storeId, secret } = await migrateOn(database)
+    const { storeId, identity, secret } = await migrateOn(database)
     const settings = await findRiskySettings(database)
     if (settings.length > 0)
       log.warn({ settings }, 'the database may lose what it has committed when its machine fails; correct these')
@@ -83,9 +83,14 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
     await clock.start()
     const sentence = clock.findFault()
     if (sentence !== undefined) throw new GatewayError('store_unavailable', sentence)
-    let isReplaced = false
+    let replacement: GatewayError | undefined
     now = clock.now
-    fault = () => (isReplaced ? replaced.message : clock.findFault())
+    fault = () => replacement?.message ?? clock.findFault()
+    const noteReplacement = (error: GatewayError): GatewayError => {
+      if (!replacement) onReplaced?.(error)
+      return (replacement ??= error)
+    }
+    database.expect(identity, () => noteReplacement(anotherStore))
     // A measurement that fails is repeated. Until then, the clock goes on from the last one.
     const measure = (): void => void clock.measure().catch(() => undefined)
     const outage = createOutage(log, { failed: 'the store is not used', worked: 'the store is used again' })
@@ -104,12 +109,7 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
       channel,
       seal: createMessageSeal({ secret, channel, now: clock.now }),
     })
-    const noteReplacement = (): void => {
-      if (isReplaced) return
-      isReplaced = true
-      onReplaced?.(replaced)
-    }
-    const commitGroup = createGroups(database, { storeId, onReplaced: noteReplacement })
+    const commitGroup = createGroups(database, { storeId, onReplaced: () => noteReplacement(replaced) })
     return {
       commitGroup: (lane, calls) => commitGroup(lane, calls.map(clock.shift)),
       close: async () => {
@@ -123,15 +123,18 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
   async function close(): Promise<void> {
     await Promise.all(Object.values(lanes).map((lane) => lane.close()))
     await opening.then((opened) => opened.close()).catch(() => undefined)
+    failures.close()
   }
 
   const laneFor = (call: StoreCall): GroupCommit => lanes[laneOf(call)]
   const calls = createStoreCalls({
     call: (call) => laneFor(call).call(call),
     callWithDeadline: (call, characters) => laneFor(call).callWithDeadline(call, characters),
+    cannotWrite: failures.cannotWrite,
   })
+  const store: Store = { ...calls, close }
   return {
-    store: { ...calls, close },
+    store,
     opened,
     commits,
     now: () => now(),
@@ -144,6 +147,11 @@ export function createPostgresStore({ url, log, onCommit, onReplaced }: Postgres
 const replaced = new GatewayError(
   'store_unavailable',
   'The tables of the store were restored, dropped or created anew while the gateway was running; start it again.',
+)
+
+const anotherStore = new GatewayError(
+  'store_unavailable',
+  'storage.url leads to another store than when the gateway started; correct it, or start the gateway again to use that one.',
 )
 
 const pidSql = 'SELECT pg_backend_pid() AS pid'
@@ -171,19 +179,22 @@ async function assertOwnConnections(database: Database, client: Client): Promise
 
 const pooledReads = 20
 
-async function migrateOn(database: Database): Promise<{ storeId: number; secret: string }> {
+async function migrateOn(database: Database): Promise<{ storeId: number; identity: string; secret: string }> {
   const client = await database.connect()
   try {
     await assertOwnConnections(database, client)
-    let secret = ''
+    let [secret, identity] = ['', '']
     const storeId = await migrateDatabase(
       { client, tx: createTransaction(client, createTranslation()) },
       async (tx, id) => {
         await assertUsable(tx, id)
+        const obstacle = await findWriteObstacle(tx)
+        if (obstacle !== undefined) throw new Error(obstacle)
         secret = await readSecret(tx, randomBytes(32).toString('base64'))
+        identity = await readIdentity(tx)
       },
     )
-    return { storeId, secret }
+    return { storeId, identity, secret }
   } finally {
     await client.end()
   }

@@ -190,6 +190,7 @@ export const dialect: Dialect = {
   sequence: 'INTEGER PRIMARY KEY',
   integer: 'INTEGER',
   text: 'TEXT',
+  random: 'lower(hex(randomblob(16)))',
   table: ' STRICT',
   keyed: ' STRICT, WITHOUT ROWID',
 }

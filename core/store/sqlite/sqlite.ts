@@ -7,11 +7,11 @@ import type { Log } from '../../plugin/plugin.ts'
 import { type Commits, createFeed } from '../commits/commits.ts'
 import { createGroupCommit, type GroupOutcome } from '../group-commit.ts'
 import { noReplicas } from '../replicas.ts'
-import { createStoreCalls, type OpeningStore } from '../store.ts'
+import { createStoreCalls, type OpeningStore, type Store } from '../store.ts'
 import { acquireLock } from './lock.ts'
 import { type FileIds, identifyStore } from './store-files.ts'
 import type { StoreFile } from './worker.ts'
-import { createFailureLog } from '../failure-log.ts'
+import { createFailureLog, type FailureLog } from '../failure-log.ts'
 import type { StoreCall } from '../operations.ts'
 import { toAcceptRows } from '../accept.ts'
 
@@ -38,18 +38,20 @@ export function startThread(): Worker {
 /** Opens or creates the file. Throws when another process owns it; `opened` rejects when it cannot be used. */
 export function createSqliteStore(options: SqliteOptions): OpeningStore {
   const lock = acquireLock(options.path)
-  const thread = createStoreThread(options)
+  const failures = createFailureLog({ log: options.log, probe: () => store.probe(true) })
+  const thread = createStoreThread({ ...options, failures })
   const commits: Commits = createFeed()
   const groupCommit = createGroupCommit(thread.commit, { commits })
   async function close(): Promise<void> {
     await groupCommit.close()
     await thread.close()
+    failures.close()
     lock.release()
   }
   const opened = openFile(thread)
   // A start that fails earlier does not await it.
   opened.catch(() => undefined)
-  const store = { ...createStoreCalls(groupCommit), close }
+  const store: Store = { ...createStoreCalls({ ...groupCommit, cannotWrite: failures.cannotWrite }), close }
   return {
     store,
     opened,
@@ -82,13 +84,16 @@ interface Group {
   resolve: (outcome: GroupOutcome) => void
 }
 
+interface StoreThreadOptions extends SqliteOptions {
+  failures: Pick<FailureLog, 'record'>
+}
+
 /** Sends groups of calls to the store's thread, and starts another thread when it dies. */
-function createStoreThread({ path, log, thread, onCommit }: SqliteOptions): StoreThread {
+function createStoreThread({ path, thread, onCommit, failures }: StoreThreadOptions): StoreThread {
   let ready = thread
   let worker: Worker | undefined
   const sent: Group[] = []
   let known: FileIds | undefined
-  const logFailures = createFailureLog(log)
 
   function startWorker(): Worker {
     const started = ready ?? startThread()
@@ -113,7 +118,7 @@ function createStoreThread({ path, log, thread, onCommit }: SqliteOptions): Stor
     if (operations > 0) onCommit?.(operations)
     for (const [index, { calls, resolve }] of groups.entries()) {
       const outcome = outcomes[index] as GroupOutcome
-      logFailures(calls, outcome)
+      failures.record(calls, outcome)
       resolve(outcome)
     }
   }

@@ -1,11 +1,10 @@
-// Key-value state of extensions, and rows of the store's own: its secret, and the probe, which checks that writes are
-// committed.
+// Key-value state of extensions, and rows of the store's own: its secret, and the row that a probe writes.
 import { readJson } from '../../json.ts'
 import type { Json } from '../../plugin/plugin.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 
-export const stateWrites = { setState, deleteState, probe }
+export const stateWrites = { setState, deleteState }
 export const stateReads = { getState }
 
 const getSql = 'SELECT value FROM state WHERE owner = ? AND key = ?'
@@ -43,10 +42,7 @@ export async function deleteState(tx: Transaction, owner: string, key: string): 
 /** The owner of the store's own rows. No extension has an empty name. */
 const own = ''
 
-/** Resolves when a write would be committed. Rejects with `store_unavailable` if not. */
-export async function probe(tx: Transaction): Promise<void> {
-  await tx.insert(stateInsertion, [[own, 'probe', 'true']])
-}
+export const writeProbeRow = (tx: Transaction): unknown => tx.insert(stateInsertion, [[own, 'probe', 'true']])
 
 const createSecretSql = `
   INSERT INTO state (owner, key, value) VALUES ('${own}', 'secret', ?) ON CONFLICT (owner, key) DO NOTHING`

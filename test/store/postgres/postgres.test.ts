@@ -29,7 +29,7 @@ afterAll(async () => {
 const emptySql = `
   DO $$ DECLARE name text; BEGIN
     PERFORM pg_advisory_xact_lock('migration'::regclass::oid::int, 0);
-    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migration' LOOP
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('migration', 'identity') LOOP
       EXECUTE format('DELETE FROM %I', name);
     END LOOP;
   END $$`

@@ -8,8 +8,8 @@ import { createStoreClock } from '../../../core/store/postgres/store-clock.ts'
 import type { Store, StoredDelivery, StoredRun } from '../../../core/store/store.ts'
 import { run } from '../../cli/command-line.ts'
 import { newDelivery, newKey, newRequest, newRun, newSchedule, runEnd, start } from '../../contracts/store-samples.ts'
-import { type Document, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
-import { copyTables, createDatabase, query, restoreTables, startPostgres } from '../../postgres.ts'
+import { type Document, hookToken, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
+import { copyTables, createDatabase, createStranger, query, restoreTables, startPostgres } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
 import { openStore } from '../open-store.ts'
 import { startDatabaseProxy } from './database-proxy.ts'
@@ -65,6 +65,92 @@ it('a gateway ends when its store is restored, and writes nothing to the restore
   const next = await startGateway({ storage: { url } })
   expect((await next.post('/hooks/wake', wake)).status).toBe(200)
 })
+
+it('a gateway ends when its address leads to another store with the same object id', async () => {
+  const [url, otherUrl] = [await openDatabase(), await openDatabase()]
+  const gateway = await spawn(url)
+  await (await openStore({ url: otherUrl, dir: '/nowhere', log: silent })).close()
+  const [row] = await query(url, "SELECT 'migration'::regclass::oid::text AS id")
+  await query(otherUrl, takeIdSql(String(row?.['id'])))
+  const [name, other] = [url, otherUrl].map((one) => new URL(one).pathname.slice(1)) as [string, string]
+  const server = inject('postgresUrl')
+  onTestFinished(async () => void (await query(server, `DROP DATABASE ${name}_gone`)))
+  await query(server, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+  await query(server, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '${name}'`)
+  await query(server, `ALTER DATABASE ${name} RENAME TO ${name}_gone`)
+  await query(server, `ALTER DATABASE ${other} RENAME TO ${name}`)
+  await expect.poll(() => gateway.process.exitCode, { timeout: 20_000 }).toBe(1)
+  expect(gateway.log.join('\n')).toContain('storage.url leads to another store than when the gateway started')
+  expect(await query(url, 'SELECT * FROM lease')).toEqual([])
+})
+
+describe('a database that cannot take what comes', () => {
+  const startError = async (url: string): Promise<string> => {
+    const config = configFor(url, { log: { level: 'silent' } })
+    return (await run(dirname(config), ['start', '--config', config])).stderr
+  }
+
+  it('is refused by the start, and doctor says why', async () => {
+    const latin = await createDatabase(inject('postgresUrl'), "ENCODING 'LATIN1' TEMPLATE template0")
+    onTestFinished(latin.remove)
+    const url = await openDatabase()
+    const { url: reader, remove } = await createStranger(url)
+    onTestFinished(remove)
+    await (await open(url)).close()
+    const role = new URL(reader).username
+    await query(url, `GRANT USAGE ON SCHEMA public TO ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`)
+    onTestFinished(async () => void (await query(url, `DROP OWNED BY ${role}`)))
+    for (const [address, id, problem] of [
+      [latin.url, 'database_unusable', 'has the encoding LATIN1, which lacks most characters'],
+      [reader, 'database_read_only', 'its user may not write these tables: approval, audit, budget_usage'],
+    ] as const) {
+      expect(await startError(address)).toContain(problem)
+      const config = configFor(address)
+      const { stdout } = await run(dirname(config), ['doctor', '--config', config, '--json'])
+      const findings = stdout.split('\n').filter((line) => line.includes(`"${id}"`))
+      expect(findings).toEqual([expect.stringContaining(problem)])
+    }
+  })
+
+  it('gets 503 and is not ready until it can be written, with one line in the log', async () => {
+    const url = await openDatabase()
+    const gateway = await spawn(url)
+    const post = async () => {
+      const headers = { authorization: `Bearer ${hookToken}`, 'content-type': 'application/json' }
+      return (await fetch(`${gateway.url}/hooks/wake`, { method: 'POST', headers, body: JSON.stringify(wake) })).status
+    }
+    const ready = async () => (await fetch(`${gateway.url}/readyz`)).status
+    expect(await post()).toBe(200)
+    for (const [breakSql, mendSql] of outages) {
+      await query(url, breakSql)
+      for (let times = 0; times < 3; times++) expect([await post(), await ready()]).toEqual([503, 503])
+      await query(url, mendSql)
+      await expect.poll(ready).toBe(200)
+      expect(await post()).toBe(200)
+    }
+    const levelOf = (line: string): unknown => (JSON.parse(line) as { level: unknown }).level
+    const errors = gateway.log.filter((line) => line.startsWith('{') && ['error', 50].includes(levelOf(line) as string))
+    expect(errors.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual(
+      outages.map(() => 'the store cannot be written'),
+    )
+  })
+})
+
+/** A role without rights, and a disk with room for changed rows only, each with what mends it. */
+const outages = [
+  [
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'permission denied for table request' USING ERRCODE = '42501'; END $$;
+    CREATE TRIGGER fail BEFORE INSERT ON request FOR EACH STATEMENT EXECUTE FUNCTION fail()`,
+    'DROP TRIGGER fail ON request; DROP FUNCTION fail',
+  ],
+  [
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER fail BEFORE INSERT ON event FOR EACH STATEMENT EXECUTE FUNCTION fail()`,
+    'DROP TRIGGER fail ON event; DROP FUNCTION fail',
+  ],
+] as const
 
 it('a gateway leaves a server that only reads, and continues when it writes again', async () => {
   const url = await openDatabase()
@@ -190,7 +276,7 @@ it('the guards and the commits of a connection do not depend on the settings of 
 it('gateways work on a server whose object ids have become larger than a signed number', async () => {
   const url = await openDatabase()
   await (await open(url)).close()
-  await query(url, largeIdSql)
+  await query(url, takeIdSql('3000000000'))
   expect(await query(url, "SELECT 'migration'::regclass::oid::text AS id")).toEqual([{ id: '3000000000' }])
   const copy = `sqlite:${join(temporaryFolder(), 'copy.db')}`
   expect((await run(temporaryFolder(), ['store', 'migrate', '--from', url, '--to', copy])).code).toBe(0)
@@ -198,10 +284,12 @@ it('gateways work on a server whose object ids have become larger than a signed 
   for (const gateway of gateways) expect((await gateway.post('/hooks/wake', wake)).status).toBe(200)
 })
 
-/** A server that has assigned two billion ids goes on with larger ones. Gives one to the table that numbers the locks. */
-const largeIdSql = `
+/**
+ * Gives an id to the table that numbers the locks. A server that has assigned two billion ids goes on with larger ones.
+ */
+const takeIdSql = (id: string): string => `
   SET allow_system_table_mods = on;
-  DO $$ DECLARE old oid := 'migration'::regclass; new oid := 3000000000; BEGIN
+  DO $$ DECLARE old oid := 'migration'::regclass; new oid := ${id}; BEGIN
     UPDATE pg_attribute SET attrelid = new WHERE attrelid = old;
     UPDATE pg_index SET indrelid = new WHERE indrelid = old;
     UPDATE pg_constraint SET conrelid = new WHERE conrelid = old;
