@@ -4,7 +4,7 @@ import { type BudgetSubject, budgetTimezone, listBudgets } from '../config/budge
 import { formatUsd } from '../kit/format-usd.ts'
 import type { Config } from '../config/schema/schema.ts'
 import { dotted } from '../typebox.ts'
-import { budgetScopes, type BudgetUsage } from '../store/store.ts'
+import { budgetScopes, type BudgetUsage, type RunLimit } from '../store/store.ts'
 import { createFindWindow, type FindWindow, type Window } from './window.ts'
 
 export interface Budget {
@@ -79,6 +79,19 @@ export function findReachedLimit({ budget: { limits }, used }: Tally, runs: numb
   if (runs > 0 && used.runs + runs > (limits.runs ?? Infinity)) return 'runs'
   if (used.tokens >= (limits.tokens ?? Infinity)) return 'tokens'
   return used.nanoUsd >= (limits.nanoUsd ?? Infinity) ? 'nanoUsd' : undefined
+}
+
+/** The limits of runs, for the store. A tally that is listed several times counts as many runs. */
+export function limitsOf(tallies: readonly Tally[]): RunLimit[] {
+  const limits = new Map<Tally, RunLimit>()
+  for (const tally of tallies) {
+    const { budget, window } = tally
+    const { runs } = budget.limits
+    if (runs === undefined) continue
+    const added = (limits.get(tally)?.added ?? 0) + 1
+    limits.set(tally, { scope: budget.scope, from: window.start, to: window.end, runs, added })
+  }
+  return [...limits.values()]
 }
 
 /** What was used of what, in which window. */

@@ -22,6 +22,8 @@ export interface Budgets extends BudgetCheck {
 interface BudgetsDeps extends CountsDeps, CommitFeeds, Omit<ReleaseDeps, 'counts' | 'outage'> {
   store: CountsDeps['store'] & ReleaseDeps['store']
   alerts: Alerts
+  /** True: other gateways count in the same budgets. */
+  isShared: boolean
   log: Log
 }
 
@@ -40,7 +42,7 @@ export function createBudgets(deps: BudgetsDeps): Budgets {
   })
   const shareRun = countCommits(() => counts, deps)
   const release = createRelease({ ...deps, counts: () => counts, outage })
-  const check = createBudgetCheck({ counts: () => counts, shareRun, onWaiting: release.watch, now: deps.now })
+  const check = createBudgetCheck({ ...deps, counts: () => counts, shareRun, onWaiting: release.watch })
 
   return {
     ...check,

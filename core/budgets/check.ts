@@ -1,6 +1,6 @@
 // Checks the budgets when work is accepted, by the counts in memory, and before each call of a model, by the store.
-import type { BudgetWait, NewRun, Timestamp } from '../store/store.ts'
-import { findReachedLimit, type Tally } from './budget.ts'
+import type { BudgetWait, NewRun, RunLimit, Timestamp } from '../store/store.ts'
+import { findReachedLimit, limitsOf, type Tally } from './budget.ts'
 import { BudgetError } from './budget-error.ts'
 import { type Counted, type Counts, type LiveTally, oneRun } from './counts.ts'
 
@@ -10,12 +10,16 @@ export interface BudgetCheck {
    * called. Throws a `BudgetError` if they are refused.
    */
   reserve(runs: readonly NewRun[]): Promise<Reservation> | Reservation
+  /** Reads what was used of the budgets of these runs, because the store has refused them. */
+  reread(runs: readonly NewRun[]): Promise<void>
   /** Why a run must not call its model again. Reads the store. */
   findStop(run: Counted & Pick<NewRun, 'kind'>): Promise<BudgetStop | undefined>
 }
 
 export interface Reservation {
   runs: readonly NewRun[]
+  /** What the store checks when it stores them, because other gateways count in the same budgets. */
+  limits?: readonly RunLimit[] | undefined
   /** Call it once, when the runs are stored, or when they are not. */
   settle(isStored: boolean): void
 }
@@ -28,6 +32,8 @@ export interface BudgetStop {
 
 interface BudgetCheckDeps {
   counts(): Counts
+  /** True: other gateways count in the same budgets. */
+  isShared: boolean
   /** Tells other gateways about a run that is stored. */
   shareRun(run: NewRun): void
   /** Called when runs wait for a budget. */
@@ -38,7 +44,7 @@ interface BudgetCheckDeps {
 /** A refusal is based on a count that was read at most this long ago. */
 const maxAgeMs = 250
 
-export function createBudgetCheck({ counts, shareRun, onWaiting, now }: BudgetCheckDeps): BudgetCheck {
+export function createBudgetCheck({ counts, isShared, shareRun, onWaiting, now }: BudgetCheckDeps): BudgetCheck {
   const createError = (tally: Tally, runs = 0): BudgetError =>
     new BudgetError(tally, { now: now(), timezone: counts().plan.timezone(), runs })
 
@@ -76,7 +82,7 @@ export function createBudgetCheck({ counts, shareRun, onWaiting, now }: BudgetCh
   function reserve(runs: readonly NewRun[]): Promise<Reservation> | Reservation {
     const held = hold(runs)
     const closed = findClosed(held)
-    if (closed.length === 0) return held
+    if (closed.length === 0) return withLimits(held)
     const stale = closed.filter(({ readAt }) => performance.now() - readAt >= maxAgeMs)
     if (stale.length === 0) return refuseOrWait(held, closed)
     held.settle(false)
@@ -87,7 +93,12 @@ export function createBudgetCheck({ counts, shareRun, onWaiting, now }: BudgetCh
     await reading
     const held = hold(runs)
     const closed = findClosed(held).filter(({ readAt }) => readAt !== -Infinity)
-    return closed.length > 0 ? refuseOrWait(held, closed) : held
+    return closed.length > 0 ? refuseOrWait(held, closed) : withLimits(held)
+  }
+
+  function withLimits(held: ReturnType<typeof hold>): Reservation {
+    const limits = isShared ? limitsOf(held.tallies) : []
+    return limits.length > 0 ? { ...held, limits } : held
   }
 
   function refuseOrWait(held: Reservation, closed: readonly LiveTally[]): Reservation {
@@ -102,13 +113,14 @@ export function createBudgetCheck({ counts, shareRun, onWaiting, now }: BudgetCh
       return own.length > 0 ? { ...run, waiting: waitFor(own) } : run
     }
     const planned = runs.map(plan)
-    const { settle } = hold(planned.filter(({ waiting }) => waiting === undefined))
+    const { settle, limits } = withLimits(hold(planned.filter(({ waiting }) => waiting === undefined)))
     for (const tally of closed) tally.hasWaiting = true
-    return { runs: planned, settle: (isStored) => (settle(isStored), onWaiting()) }
+    return { runs: planned, limits, settle: (isStored) => (settle(isStored), onWaiting()) }
   }
 
   return {
     reserve,
+    reread: async (runs) => void (await counts().refresh(listTallies(runs))),
     findStop: async (run) => {
       const { talliesOf, refresh } = counts()
       const tallies = await refresh(talliesOf(run))

@@ -1,7 +1,7 @@
 // Releases runs that wait for a budget: a few at a time, oldest first, as far as the budgets allow it.
 import type { Outage } from '../outage.ts'
-import type { Store, Timestamp, WaitingRun } from '../store/store.ts'
-import { findReachedLimit } from './budget.ts'
+import type { Release, Store, Timestamp, WaitingRun } from '../store/store.ts'
+import { findReachedLimit, limitsOf } from './budget.ts'
 import type { Counts, LiveTally } from './counts.ts'
 
 export interface ReleaseDeps {
@@ -43,9 +43,9 @@ export function createRelease({ store, counts, now, isLeader, onReleased, outage
     let left = batchSize
     let page = await list(0)
     while (page.length > 0 && left > 0 && current === counts() && isLeader()) {
-      const ids = selectRuns(current, { page, closed, limit: left })
-      left -= ids.length
-      if (ids.length > 0 && (await store.releaseWaitingRuns(ids, now())).length > 0) onReleased()
+      const releases = selectRuns(current, { page, closed, limit: left })
+      left -= releases.length
+      if (releases.length > 0 && (await store.releaseWaitingRuns(releases, now())).length > 0) onReleased()
       page = await list(page.at(-1)?.seq ?? 0)
     }
     for (const { budget, window } of closed) await store.moveWaitingRuns({ budget: budget.key, until: window.end })
@@ -68,10 +68,10 @@ export function createRelease({ store, counts, now, isLeader, onReleased, outage
 function selectRuns(
   counts: Counts,
   { page, closed, limit }: { page: readonly WaitingRun[]; closed: Set<LiveTally>; limit: number },
-): string[] {
-  const ids: string[] = []
+): Release[] {
+  const releases: Release[] = []
   for (const run of page) {
-    if (ids.length === limit) break
+    if (releases.length === limit) break
     const tallies = counts.talliesOf(run)
     // A run that has started before was counted then, so that it needs no room for another run.
     const blocking = tallies.filter((tally) =>
@@ -80,9 +80,10 @@ function selectRuns(
     for (const tally of blocking) closed.add(tally)
     if (blocking.length > 0) continue
     if (!run.isCounted) for (const tally of tallies) tally.used.runs++
-    ids.push(run.id)
+    // Other gateways accept runs meanwhile.
+    releases.push({ id: run.id, limits: run.isCounted ? [] : limitsOf(tallies) })
   }
-  return ids
+  return releases
 }
 
 function isClosedFor({ enterWindow }: Counts, tally: LiveTally, runs = 1): boolean {

@@ -7,7 +7,16 @@ import type { Recipient } from '../store/run-spec.ts'
 import type { NewRoute, Store } from '../store/store.ts'
 import type { KnownRoute, ReplyRoutes } from './reply-routes.ts'
 
-export type Resolution = { address: NewRoute } | { channel: string; to: string; reason: string }
+export type Resolution = { address: NewRoute } | Unresolved
+
+export interface Unresolved {
+  channel: string
+  to: string
+  /** A sentence. */
+  reason: string
+  /** True: this gateway lacks the channel or the account. Another one on the same store may have it already. */
+  isMissing: boolean
+}
 
 export interface Recipients {
   /** The name of a channel, of which an alias may be given. */
@@ -65,13 +74,19 @@ export function createRecipients({
     // Another account may not know its recipient.
     const isOther = recipient.accountId !== undefined && recipient.accountId !== latest?.accountId
     const last = isOther ? undefined : latest
-    const undeliverable = (reason: string): Resolution => ({ channel, to: recipient.to ?? '', reason })
+    const undeliverable = (reason: string, isMissing = false): Resolution => ({
+      channel,
+      to: recipient.to ?? '',
+      reason,
+      isMissing,
+    })
     const reason = unusable(channel)
-    if (reason) return undeliverable((channelOf(recipient) ?? latest) ? reason : describeMissingRoute(fallbackChannel))
+    if (reason)
+      return undeliverable((channelOf(recipient) ?? latest) ? reason : describeMissingRoute(fallbackChannel), true)
     const section = channels[channel] as Config['channels'][string]
     const accountId = recipient.accountId ?? accountOf(section, last)
     if (!Object.hasOwn(accountsOf(section), accountId))
-      return undeliverable(`The channel "${channel}" has no such account; it has ${namesOf(section)}.`)
+      return undeliverable(`The channel "${channel}" has no such account; it has ${namesOf(section)}.`, true)
     const to = recipient.to ?? last?.to ?? section.accounts?.[accountId]?.defaultTo ?? section.defaultTo
     if (!to)
       return undeliverable(
@@ -101,6 +116,15 @@ export function createRecipients({
     },
   }
 }
+
+/** The address as requested, for the record of a delivery without one that is resolved. */
+export const createRequestedAddress = ({ channel, to, accountId, threadId }: Recipient) => ({
+  channel,
+  accountId: accountId ?? 'default',
+  to: to ?? '',
+  threadId: threadId ?? null,
+  route: null,
+})
 
 const describeMissingRoute = (fallbackChannel: string): string =>
   `The channel "last" leads nowhere: no message has come in yet, and "${fallbackChannel}" cannot be used; ` +

@@ -1,6 +1,6 @@
 // Reports a webhook run that failed to the recipient in `hooks.onFailure`, at most once in ten minutes for each cause.
 import type { Config } from '../config/schema/schema.ts'
-import type { Recipients } from '../delivery/recipient.ts'
+import { createRequestedAddress, type Recipients } from '../delivery/recipient.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { FailureAlert, StoredRun } from '../store/store.ts'
 import type { AttemptResult } from './attempt-result.ts'
@@ -9,6 +9,8 @@ import { identifyRun } from './run-log.ts'
 interface AlertDeps {
   onFailure: Config['hooks']['onFailure']
   recipients: Pick<Recipients, 'resolve'>
+  /** True: another gateway on the store may have a channel that this one lacks. */
+  isShared: boolean
   log: Log
 }
 
@@ -16,7 +18,7 @@ const quietMs = 10 * 60 * 1000
 
 /** Returns undefined if no alert is configured for this run, or if its recipient cannot be resolved. */
 export async function createFailureAlert(
-  { onFailure, recipients, log }: AlertDeps,
+  { onFailure, recipients, isShared, log }: AlertDeps,
   run: StoredRun,
   ended: AttemptResult,
 ): Promise<FailureAlert | undefined> {
@@ -24,7 +26,8 @@ export async function createFailureAlert(
   // The budget has an alert of its own.
   if (ended.result.error?.type === 'budget_exceeded') return undefined
   const found = await recipients.resolve(onFailure)
-  if (!('address' in found)) {
+  const isAwaited = 'reason' in found && found.isMissing && isShared
+  if ('reason' in found && !isAwaited) {
     log.warn({ ...identifyRun(run), reason: found.reason }, 'a failure alert has no recipient')
     return undefined
   }
@@ -32,10 +35,12 @@ export async function createFailureAlert(
   const delivery = {
     id: `${run.id}:alert`,
     runId: run.id,
-    ...found.address,
+    ...('address' in found
+      ? found.address
+      : { ...createRequestedAddress(onFailure), channel: found.channel, to: found.to, wanted: onFailure }),
     text: renderAlert(run, error?.message ?? ''),
     status: 'pending',
-    reason: null,
+    reason: 'address' in found ? null : found.reason,
   } as const
   // The cause leaves out details that differ from run to run, so that repeated failures are recognised.
   return { cause: `${error?.type}: ${ended.cause ?? error?.message}`, quietMs, delivery }

@@ -1,9 +1,9 @@
 // Resolves what the end of a run changes: the delivery of its reply, the run summary, the failure alert.
 import type { Approvals } from '../approvals/approvals.ts'
 import type { Config } from '../config/schema/schema.ts'
-import type { Recipients } from '../delivery/recipient.ts'
+import { createRequestedAddress, type Recipients } from '../delivery/recipient.ts'
 import type { Log } from '../plugin/plugin.ts'
-import { isFromHook, type Recipient } from '../store/run-spec.ts'
+import { isFromHook } from '../store/run-spec.ts'
 import { budgetScopesOf, type NewDelivery, type RunEnd, type StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
 import { isAcknowledgement, isOnlyAcknowledgement, removeAcknowledgement } from './heartbeat-ok.ts'
@@ -19,6 +19,8 @@ export interface Outcome {
 interface OutcomeDeps {
   agents: Agents
   recipients: Recipients
+  /** True: another gateway on the store may have a channel that this one lacks. */
+  isShared: boolean
   createId: () => string
   /** The time of the store. */
   now(): number
@@ -27,12 +29,12 @@ interface OutcomeDeps {
   log: Log
 }
 
-export function createOutcome({ agents, recipients, createId, now, approvals, ...alerts }: OutcomeDeps): Outcome {
+export function createOutcome({ agents, createId, now, approvals, ...deps }: OutcomeDeps): Outcome {
   return {
     resolve: async (run, ended) => {
       const { status, result, eventsRendered, eventsRefused } = ended
       const acknowledged = isAcknowledged(run, ended, agents.get(run.agentId))
-      const deliveries = await resolveDeliveries({ run, ended, acknowledged }, recipients)
+      const deliveries = await resolveDeliveries({ run, ended, acknowledged }, deps)
       const { mainSession } = agents.default
       return {
         at: Date.now(),
@@ -47,7 +49,7 @@ export function createOutcome({ agents, recipients, createId, now, approvals, ..
         eventsRefused,
         steps: ended.steps,
         ...(ended.steps && { counted: { scopes: budgetScopesOf(run), at: now() } }),
-        alert: await createFailureAlert({ recipients, ...alerts }, run, ended),
+        alert: await createFailureAlert(deps, run, ended),
         // Every call of a run that succeeds has ended.
         notices: status === 'succeeded' ? [] : await approvals.prepareNotices(run),
         exposes: isFromHook(run.spec.origin) && ended.transcript.length > 0,
@@ -70,7 +72,7 @@ interface DeliveryInput {
 
 async function resolveDeliveries(
   { run, ended, acknowledged }: DeliveryInput,
-  recipients: Recipients,
+  { recipients, isShared }: Pick<OutcomeDeps, 'recipients' | 'isShared'>,
 ): Promise<NewDelivery[]> {
   const { deliver } = run.spec
   const text = resolveText(run, ended)
@@ -81,7 +83,8 @@ async function resolveDeliveries(
   if (!text.trim()) return [{ ...skipped, reason: 'The reply is empty.' }]
   const found = await recipients.resolve(deliver)
   if ('address' in found) return [{ ...base, ...found.address, status: 'pending', reason: null }]
-  const { channel, to, reason } = found
+  const { channel, to, reason, isMissing } = found
+  if (isMissing && isShared) return [{ ...skipped, channel, to, status: 'pending', reason, wanted: deliver }]
   return [{ ...skipped, channel, to, status: 'failed', reason }]
 }
 
@@ -95,12 +98,3 @@ function resolveText(run: StoredRun, { status, result }: AttemptResult): string 
     ? `I could not answer. ${result.error?.message ?? ''}`.trim()
     : undefined
 }
-
-/** The address as requested, for the record of a delivery that is not sent. */
-const createRequestedAddress = ({ channel, to, accountId, threadId }: Recipient) => ({
-  channel,
-  accountId: accountId ?? 'default',
-  to: to ?? '',
-  threadId: threadId ?? null,
-  route: null,
-})

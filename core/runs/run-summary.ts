@@ -93,6 +93,7 @@ function renderSummary({ heading, spec, ended, deliveries }: Summary): string {
 
 function renderDeliveryNote(spec: RunSpec, [delivery]: readonly NewDelivery[]): string {
   if (!spec.deliver || !delivery) return 'The reply was not delivered: none was asked for.'
+  if (delivery.wanted) return `The reply waits for the channel ${delivery.channel}; do not repeat it.`
   if (delivery.status === 'pending')
     return `The reply is on its way to ${toOneLine(delivery.to, 200)} on ${delivery.channel}; do not repeat it.`
   return `The reply was not delivered: ${delivery.reason}`

@@ -1,11 +1,20 @@
 // Accepts runs and executes them: stored before the caller gets an answer, one at a time per session, recovered after a
 // crash.
 import type { Budgets } from '../budgets/budgets.ts'
+import { GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Events } from '../sessions/events.ts'
 import { createPoller } from '../store/poller.ts'
 import type { Replicas } from '../store/replicas.ts'
-import type { AcceptCommand, AcceptResult, AuditedChange, Store, StoredRun } from '../store/store.ts'
+import type {
+  AcceptCommand,
+  AcceptResult,
+  AuditedChange,
+  NewRun,
+  Store,
+  StoredRun,
+  StoreResult,
+} from '../store/store.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 import { createActiveRuns } from './queue/active-runs.ts'
 import type { Attempt } from './attempt.ts'
@@ -53,7 +62,7 @@ interface RunsDeps {
   events: Events
   attempt: Attempt
   outcome: Outcome
-  budgets: Pick<Budgets, 'reserve'>
+  budgets: Pick<Budgets, 'reserve' | 'reread'>
   /** Called when stored deliveries are waiting to be sent. */
   onDeliveries: () => void
   limits: () => { maxConcurrent: number; maxQueued: number }
@@ -237,7 +246,7 @@ interface AcceptDeps extends Pick<RunsDeps, 'store' | 'events' | 'budgets' | 'tr
 }
 
 function createAccept({ store, events, queue, budgets, tracing, onQueued, onUncertain }: AcceptDeps): Runs['accept'] {
-  const storeCommand = async (command: AcceptCommand, trace: TraceContext | undefined): Promise<AcceptResult> => {
+  const storeCommand = async (command: AcceptCommand, trace: TraceContext | undefined): Promise<StoreResult> => {
     const count = command.runs?.length ?? 0
     if (count > 0) queue.check(count)
     queue.reserve(count)
@@ -259,18 +268,36 @@ function createAccept({ store, events, queue, budgets, tracing, onQueued, onUnce
     }
   }
 
-  return async (command, trace) => {
-    if (!command.runs?.length) return await storeCommand(command, trace)
-    const reserved = budgets.reserve(command.runs)
+  const storeRuns = async (
+    command: AcceptCommand,
+    given: readonly NewRun[],
+    trace: TraceContext | undefined,
+  ): Promise<StoreResult> => {
+    const reserved = budgets.reserve(given)
     // Almost always known at once.
-    const { runs, settle } = reserved instanceof Promise ? await reserved : reserved
+    const { runs, limits, settle } = reserved instanceof Promise ? await reserved : reserved
     let isStored = false
     try {
-      const result = await storeCommand(runs === command.runs ? command : { ...command, runs }, trace)
+      const isSame = runs === given && !limits
+      const result = await storeCommand(isSame ? command : { ...command, runs, limits }, trace)
       isStored = result.outcome === 'accepted'
       return result
     } finally {
       settle(isStored)
     }
   }
+
+  return async (command, trace) => {
+    const { runs = [] } = command
+    for (let tries = 0; tries < maxTries; tries++) {
+      const result = await (runs.length > 0 ? storeRuns(command, runs, trace) : storeCommand(command, trace))
+      if (result.outcome !== 'over_limit') return result
+      // Another gateway has taken the room that this one knew of. What is stored decides.
+      await budgets.reread(runs)
+    }
+    throw new GatewayError('budget_exceeded', undefined, { retryAfter: 1 })
+  }
 }
+
+/** After a read, a budget that is used up refuses the runs. It is read again only if it opened in between. */
+const maxTries = 5

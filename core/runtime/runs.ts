@@ -59,6 +59,7 @@ export function buildRuns(
     outcome: createOutcome({
       agents,
       recipients,
+      isShared: storage.isShared,
       createId,
       now,
       onFailure: config.hooks.onFailure,

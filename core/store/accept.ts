@@ -3,8 +3,15 @@ import type { Json } from '../plugin/plugin.ts'
 import { type Insertion, oneOfEach, type Row, settleAll, type Timestamp, type Transaction } from './transaction.ts'
 import { auditInsertion, type AuditedChange, toAuditRow } from './tables/audit.ts'
 import { eventInsertion, type NewEvent, toEventRows } from './tables/event.ts'
-import { claimKeys, claimLatestKey, type IdempotencyKey, type Replay, replayReply } from './tables/idempotency.ts'
-import { budgetScopesOf, joinScopes, toRunUsageRow, usageInsertion } from './tables/budget.ts'
+import {
+  claimKeys,
+  claimLatestKey,
+  hasKey,
+  type IdempotencyKey,
+  type Replay,
+  replayReply,
+} from './tables/idempotency.ts'
+import { budgetScopesOf, joinScopes, readRoom, type RunLimit, toRunUsageRow, usageInsertion } from './tables/budget.ts'
 import { deliveryInsertion, type NewDelivery, toDeliveryRow } from './tables/outbox.ts'
 import { type NewRequest, requestInsertion, toAcceptedRow } from './tables/request.ts'
 import { type NewRoute, routeInsertion, toRouteRow } from './tables/route.ts'
@@ -29,12 +36,17 @@ export interface AcceptCommand {
   state?: { owner: string; key: string; value: Json } | undefined
   /** With a firing, the command is accepted only if the schedule has not fired for that time yet. */
   firing?: Firing | undefined
+  /** How many runs may be counted, if other gateways count runs at the same time. */
+  limits?: readonly RunLimit[] | undefined
   /** Who made the change, for the audit log. */
   audit?: AuditedChange | undefined
 }
 
 /** `conflict`: the key was used with another body, or the schedule has already fired. */
 export type AcceptResult = { outcome: 'accepted' } | Replay
+
+/** `over_limit`: one of the command's limits has no room for its runs. */
+export type StoreResult = AcceptResult | { outcome: 'over_limit' }
 
 /** One object for all calls: it is cloned once per commit on its way to the main thread. */
 export const accepted: AcceptResult = { outcome: 'accepted' }
@@ -43,7 +55,7 @@ export const accepted: AcceptResult = { outcome: 'accepted' }
  * Stores the request, its idempotency key, events, runs and deliveries, or nothing at all. Rejects with
  * `store_unavailable` when too many calls are waiting, and after five seconds without an answer.
  */
-export async function accept(tx: Transaction, command: AcceptCommand): Promise<AcceptResult> {
+export async function accept(tx: Transaction, command: AcceptCommand): Promise<StoreResult> {
   return await acceptRows(tx, ...toAcceptRows(command))
 }
 
@@ -60,7 +72,7 @@ export type AcceptRows = [
 ]
 
 /** What only one command can have. */
-type Claims = Pick<AcceptCommand, 'at' | 'idempotency' | 'firing'>
+type Claims = Pick<AcceptCommand, 'at' | 'idempotency' | 'firing' | 'limits'>
 
 const insertions = {
   request: requestInsertion,
@@ -75,7 +87,7 @@ const insertions = {
 }
 
 /** The same for a command whose rows are made. */
-export async function acceptRows(tx: Transaction, ...command: AcceptRows): Promise<AcceptResult> {
+export async function acceptRows(tx: Transaction, ...command: AcceptRows): Promise<StoreResult> {
   const [, , , claims] = command
   const [refusal] = claims ? await claimAll(tx, [claims]) : []
   if (refusal) return refusal
@@ -87,12 +99,16 @@ export async function acceptRows(tx: Transaction, ...command: AcceptRows): Promi
 export async function claimAll(
   tx: Transaction,
   commands: readonly Claims[],
-): Promise<readonly (AcceptResult | undefined)[]> {
-  if (!commands.some(({ idempotency, firing }) => idempotency || firing)) return []
-  const keys = commands.flatMap(({ idempotency }) => (idempotency && !idempotency.latestOnly ? idempotency : []))
+): Promise<readonly (StoreResult | undefined)[]> {
+  if (!commands.some(({ idempotency, firing, limits }) => idempotency || firing || limits)) return []
+  const refused = await findOverLimit(tx, commands)
+  const admitted = commands.filter((command) => !refused.has(command))
+  const keys = admitted.flatMap(({ idempotency }) => (idempotency && !idempotency.latestOnly ? idempotency : []))
   const at = Math.min(...commands.map((command) => command.at))
   const claimed = keys.length > 0 ? await claimKeys(tx, keys, at) : new Set()
-  const claim = async ({ idempotency, firing }: Claims): Promise<AcceptResult | undefined> => {
+  const claim = async (command: Claims): Promise<StoreResult | undefined> => {
+    const { idempotency, firing } = command
+    if (refused.has(command)) return (await findReplay(tx, idempotency, at)) ?? { outcome: 'over_limit' }
     const isClaimed =
       !idempotency || (idempotency.latestOnly ? await claimLatestKey(tx, idempotency, at) : claimed.has(idempotency))
     if (!isClaimed) return await replayReply(tx, idempotency)
@@ -108,6 +124,25 @@ export async function claimAll(
       return result
     }),
   )
+}
+
+/** The commands whose runs have no room in their limits. */
+async function findOverLimit(tx: Transaction, commands: readonly Claims[]): Promise<ReadonlySet<Claims>> {
+  const limits = commands.flatMap((command) => command.limits ?? [])
+  if (limits.length === 0) return new Set()
+  const add = await readRoom(tx, limits)
+  return new Set(commands.filter((command) => command.limits && !add(command.limits)))
+}
+
+/** The reply to a request that was accepted before. */
+async function findReplay(
+  tx: Transaction,
+  key: IdempotencyKey | undefined,
+  at: Timestamp,
+): Promise<Replay | undefined> {
+  if (!key || !(await hasKey(tx, key, at))) return undefined
+  const replay = await replayReply(tx, key)
+  return key.latestOnly && replay.outcome === 'conflict' ? undefined : replay
 }
 
 /**
@@ -134,7 +169,19 @@ function* rowsOf([at, rows, counted]: AcceptRows): Iterable<[Insertion, Row]> {
 }
 
 export function toAcceptRows(command: AcceptCommand): AcceptRows {
-  const { at, request, idempotency, events = [], runs = [], route, deliveries = [], state, audit, firing } = command
+  const {
+    at,
+    request,
+    idempotency,
+    events = [],
+    runs = [],
+    route,
+    deliveries = [],
+    state,
+    audit,
+    firing,
+    limits,
+  } = command
   const rows: (keyof typeof insertions | Row)[] = []
   const counted: string[] = []
   if (request) rows.push('request', toAcceptedRow(request, command))
@@ -154,5 +201,7 @@ export function toAcceptRows(command: AcceptCommand): AcceptRows {
   for (const delivery of deliveries) rows.push('outbox', toDeliveryRow(delivery, at))
   if (state) rows.push('state', toStateRow(state.owner, state.key, state.value))
   if (audit) rows.push('audit', toAuditRow({ ...audit, at, outcome: 'done' }))
-  return idempotency || firing ? [at, rows, counted, { at, idempotency, firing }] : [at, rows, counted]
+  return idempotency || firing || limits
+    ? [at, rows, counted, { at, idempotency, firing, limits }]
+    : [at, rows, counted]
 }

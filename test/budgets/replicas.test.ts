@@ -14,6 +14,7 @@ const document = (url: string, runs: number) => ({
   hooks: {
     mappings: [
       mapping('wait', { budget: [{ per: '366d', runs, onLimit: 'wait' }] }),
+      mapping('many', { budget: [{ per: '366d', runs: 10 }] }),
       mapping('paid', { budget: [{ per: '366d', usd: 2.5 * callUsd }] }),
     ],
   },
@@ -58,6 +59,19 @@ it(
 )
 
 it(
+  'a limit of runs is exact, although both gateways accept at the same time',
+  async () => {
+    const { first, gateways } = await startTwo()
+    first.model.otherwise({ text: 'Done.', ...quiet })
+    const post = (n: number) => (gateways[n % 2] as PricedGateway).post('/hooks/many', { n })
+    const numbers = Array.from({ length: 40 }, (_, n) => n)
+    const answers = await Promise.all(numbers.map(post))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual(numbers.map((n) => (n < 10 ? 200 : 429)))
+  },
+  timeoutMs,
+)
+
+it(
   'an alert is sent once in a window, although both gateways see that it is due',
   async () => {
     const { database, first, second, gateways } = await startTwo()
@@ -70,7 +84,7 @@ it(
     }
     for (const { logged, budgets } of gateways) {
       await budgets()
-      const usedUp = () => logged.filter((line) => line.includes('hooks.mappings[1].budget[0] is used up: $0.21'))
+      const usedUp = () => logged.filter((line) => line.includes('hooks.mappings[2].budget[0] is used up: $0.21'))
       await expect.poll(usedUp, patience).not.toEqual([])
     }
     // Closing awaits the alerts that are under way.

@@ -30,6 +30,20 @@ export function acceptContract(opened: OpenStore): void {
       ])
     })
 
+    it('accepts as many runs as a limit has room for, and replies to a repeated command beyond it', async () => {
+      const { store } = opened
+      const limits = [{ scope: 'all', from: 0, to: start + minute, runs: 3, added: 1 }]
+      const command = (key: string) => ({ at: start, limits, idempotency: newKey({ key }), runs: [newRun()] })
+      const keys = ['a', 'b', 'c', 'd', 'e']
+      const results = await Promise.all(keys.map((key) => store.accept(command(key))))
+      expect(results.map(({ outcome }) => outcome)).toEqual([
+        ...['accepted', 'accepted', 'accepted'],
+        ...['over_limit', 'over_limit'],
+      ])
+      expect(await store.accept(command('a'))).toMatchObject({ outcome: 'replayed' })
+      expect(await store.accept({ ...command('d'), limits: undefined })).toEqual({ outcome: 'accepted' })
+    })
+
     it('stores nothing of a command with a refused part, and all other commands of the batch', async () => {
       const { store } = opened
       const taken = newRun()

@@ -70,6 +70,7 @@ export async function startOutbox(
     store,
     connections,
     owner: 'test',
+    resolve: () => Promise.reject(new Error('All recipients are resolved.')),
     limits: { ...quick, ...limits },
     createFailureEvent: createFailureEvents({ store, mainSession: () => 'agent:main:main', createId: randomUUID }),
     onEvent: (event) => void events.push(event),

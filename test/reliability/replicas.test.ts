@@ -383,6 +383,38 @@ describe('a gateway that loses its database', () => {
   })
 })
 
+it('a reply and an alert of a gateway that lacks their channel are sent by one that gets it', async () => {
+  const own = await createDatabase(inject('postgresUrl'))
+  onTestFinished(own.remove)
+  const model = await startModel()
+  model.otherwise((request) =>
+    JSON.stringify(messagesOf(request).at(-1)).includes('Fail.') ? { status: 400 } : { text: 'Done.' },
+  )
+  const changes = {
+    storage: { url: own.url },
+    providers: model.providers,
+    agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } },
+    hooks: { onFailure: { channel: 'console' } },
+  }
+  const old = await startGateway({ ...changes, channels: { console: { enabled: false } } })
+  const post = (body: Document) =>
+    old.post('/hooks/agent', { wakeMode: 'next-heartbeat', channel: 'console', ...body }, { prefer: 'wait=30' })
+  const answers = [await post({ message: 'Go.' }), await post({ message: 'Fail.', deliver: false })]
+  expect(answers.map(({ body }) => body.status)).toEqual(['succeeded', 'failed'])
+  const waiting = (await old.get('/api/outbox')).body.items as Document[]
+  expect(waiting.map(({ status, reason }) => [status, reason])).toEqual(
+    waiting.map(() => ['pending', expect.stringContaining('The channel "console" is not configured')]),
+  )
+  const next = await startGateway(changes)
+  await expect
+    .poll(async () => (await next.get('/api/outbox')).body.items.map(({ status, to }: Document) => [status, to]))
+    .toEqual([
+      ['sent', 'console'],
+      ['sent', 'console'],
+    ])
+  expect((await repliesOf(next)).toSorted()).toEqual(['Done.', expect.stringContaining('has a run that failed')])
+})
+
 async function stateOf(gateway: RunningGateway, name = 'console'): Promise<string> {
   const { accounts } = (await gateway.get('/api/channels')).body
   return accounts.find(({ channel }: { channel: string }) => channel === name).state

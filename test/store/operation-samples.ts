@@ -30,6 +30,8 @@ const route = {
   agentId: 'main',
 }
 
+const runLimit = { scope: 'all', from: start, to: start + 1, runs: 1, added: 1 }
+
 type Samples = { [Name in OperationName]: OperationArgs<Name>[] }
 
 /** For each operation, arguments that make it execute all of its statements. */
@@ -47,6 +49,7 @@ export const createSamples = (page: PageRequest): Samples => ({
         route,
       },
       { at: start, idempotency: newKey() },
+      { at: start, idempotency: newKey(), limits: [{ ...runLimit, runs: 0 }] },
     ] satisfies AcceptCommand[]
   ).map((command) => [command]),
   recordAudit: [[{ ...newAudit(), at: start, outcome: 'refused', reason: 'forbidden' }]],
@@ -189,7 +192,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   alertBudget: [[{ name: 'budget[0] 80', window: start, delivery: newDelivery() }, start]],
   postponeRun: [[held, { budget: 'budget[0]', until: start }]],
   listWaitingRuns: [[{ after: 0, limit: 9, except: ['budget[0]'] }]],
-  releaseWaitingRuns: [[['waiting'], start]],
+  releaseWaitingRuns: [[[{ id: 'waiting', limits: [runLimit] }], start]],
   moveWaitingRuns: [[{ budget: 'budget[0]', until: start }]],
   purgeStepContents: [[{ before: start + 1 }]],
   getSpace: [[]],

@@ -7,8 +7,10 @@ import { createPoller } from '../../store/poller.ts'
 import { catchUp, type Replicas } from '../../store/replicas.ts'
 import { workTopics } from '../../store/commits/work-messages.ts'
 import { retryUntilStored } from '../../store/retry-until-stored.ts'
+import type { Recipient } from '../../store/run-spec.ts'
 import type { AccountRef, DeliveryEnd, NewEvent, Store, StoredDelivery } from '../../store/store.ts'
 import type { Connections } from '../connections/connections.ts'
+import type { Recipients } from '../recipient.ts'
 import type { CreateFailureEvent, Undelivered } from './failure-event.ts'
 import { createPacing } from './pacing.ts'
 import { removeChoices } from './remove-choices.ts'
@@ -19,6 +21,7 @@ import {
   type OutboxLimits,
   type ReadFile,
   sendDelivery,
+  waitForAccount,
 } from './send-delivery.ts'
 
 export interface Outbox {
@@ -36,6 +39,8 @@ interface OutboxDeps {
   store: Store
   connections: Pick<Connections, 'get' | 'listElsewhere'>
   owner: string
+  /** Resolves a recipient that was not resolved when the delivery was stored. */
+  resolve: Recipients['resolve']
   /** Creates the event that is stored when a delivery has finally failed. */
   createFailureEvent: CreateFailureEvent
   /** Called when such an event is stored. */
@@ -116,11 +121,20 @@ export function createOutbox({
     const pausedUntil = pacing.pausedUntil(delivery)
     if (pausedUntil !== undefined)
       return await storeEnd(delivery, { status: 'retry', reason: reason ?? paused, nextAt: pausedUntil, uncertain })
+    if (delivery.wanted) return await storeEnd(delivery, await findAddress(delivery, delivery.wanted))
     const startedAt = Date.now()
     const end = await send(delivery)
     await storeEnd(delivery, end)
     await deps.onAttempt?.(delivery, end, startedAt)
     if (end.status === 'sent' && delivery.endsChoicesOf !== null) await endChoices(delivery.endsChoicesOf)
+  }
+
+  /** The next attempt sends it, maybe from another gateway. */
+  const findAddress = async (delivery: StoredDelivery, wanted: Recipient): Promise<DeliveryEnd> => {
+    const found = await retryUntilStored(() => deps.resolve(wanted), patience)
+    if ('address' in found)
+      return { status: 'retry', reason: delivery.reason ?? '', nextAt: 0, uncertain: false, address: found.address }
+    return found.isMissing ? waitForAccount(delivery, limits, found.reason) : { status: 'failed', reason: found.reason }
   }
 
   const endChoices = async (id: string): Promise<void> => {

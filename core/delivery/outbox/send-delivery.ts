@@ -47,11 +47,7 @@ interface Sending {
 
 export async function sendDelivery(delivery: StoredDelivery, sending: Sending): Promise<AttemptEnd> {
   const { link, limits, advance, log } = sending
-  if (!link)
-    return retry(
-      { delivery, limits: { ...limits, giveUpMs: Math.min(limits.giveUpMs, missingAccountMs) } },
-      { reason: 'The account of the channel is not configured.', uncertain: delivery.uncertain, maxWaitMs: 5_000 },
-    )
+  if (!link) return waitForAccount(delivery, limits, 'The account of the channel is not configured.')
   const { channel, connection } = link
   if (!connection)
     return retry(
@@ -76,6 +72,12 @@ export async function sendDelivery(delivery: StoredDelivery, sending: Sending): 
   }
   return { status: 'sent', platformId }
 }
+
+export const waitForAccount = (delivery: StoredDelivery, limits: OutboxLimits, reason: string): DeliveryEnd =>
+  retry(
+    { delivery, limits: { ...limits, giveUpMs: Math.min(limits.giveUpMs, missingAccountMs) } },
+    { reason, uncertain: delivery.uncertain, maxWaitMs: 5_000 },
+  )
 
 /** Files take longer to send than texts. */
 const fileFactor = 4

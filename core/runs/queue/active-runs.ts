@@ -1,10 +1,10 @@
 // The runs that this process works on: starts them, cancels them, renews their leases, and lets them finish at a stop.
 import { setTimeout as delay } from 'node:timers/promises'
-import { describeError } from '../../errors.ts'
+import { describeError, GatewayError } from '../../errors.ts'
 import type { Log } from '../../plugin/plugin.ts'
 import type { BudgetWait, RunRetry, Store, StoredRun } from '../../store/store.ts'
 import type { Attempt } from '../attempt.ts'
-import { type AttemptResult, Stopped } from '../attempt-result.ts'
+import { type AttemptResult, resolveErrorResult, Stopped } from '../attempt-result.ts'
 import { identifyRun } from '../run-log.ts'
 
 export interface ActiveRuns {
@@ -106,8 +106,21 @@ async function executeRun(deps: ActiveRunsDeps, { run, stop }: Pick<ActiveRun, '
     else return await deps.onResult(run, ended)
     if (isCancelled(stop.signal)) await deps.onCancelled(run.id)
   } catch (error) {
-    if (!(error instanceof Stopped))
-      deps.log.error({ ...identifyRun(run), ...describeError(error) }, 'could not end a run')
+    if (!(error instanceof Stopped)) await endFailed(deps, run, error)
     else if (error.reason === 'stopping') await deps.store.releaseRun(run, Date.now()).catch(() => undefined)
   }
+}
+
+/**
+ * Ends a run whose result could not be stored for a reason that another attempt would meet again, such as a text that
+ * the database refuses. Otherwise its lease would expire, and it would count as interrupted.
+ */
+async function endFailed(deps: ActiveRunsDeps, run: StoredRun, error: unknown): Promise<void> {
+  const { log } = deps
+  log.error({ ...identifyRun(run), ...describeError(error) }, 'could not end a run')
+  if (error instanceof GatewayError && error.code === 'store_unavailable') return
+  const failed = resolveErrorResult(error, { run, timeoutSeconds: 0, log })
+  await deps.onResult(run, failed).catch((again: unknown) => {
+    log.error({ ...identifyRun(run), ...describeError(again) }, 'could not end a run')
+  })
 }

@@ -152,6 +152,7 @@ const asPendingDelivery = (delivery: NewDelivery, at: Timestamp): DeliveryChange
   file: delivery.file ?? null,
   choices: delivery.choices ?? null,
   endsChoicesOf: delivery.endsChoicesOf ?? null,
+  wanted: delivery.wanted ?? null,
   attempt: 0,
   fencingToken: 0,
   chunksSent: 0,

@@ -118,6 +118,7 @@ const sessionTables = ({ sequence, integer, text, table, keyed }: Dialect): stri
 ]
 
 const outboxTables = ({ sequence, integer, text, table }: Dialect): string[] => [
+  // `wanted` is the recipient that is not resolved yet.
   // A new delivery is due at time 0, because the clock of the gateway that claims it may be behind.
   `CREATE TABLE outbox (
     seq ${sequence}, id ${text} NOT NULL UNIQUE, run_id ${text} NOT NULL, channel ${text} NOT NULL,
@@ -125,7 +126,7 @@ const outboxTables = ({ sequence, integer, text, table }: Dialect): string[] => 
     attempt ${integer} NOT NULL DEFAULT 0, fencing_token ${integer} NOT NULL DEFAULT 0, owner ${text}, lease_until ${integer},
     chunks_sent ${integer} NOT NULL DEFAULT 0, uncertain ${integer} NOT NULL DEFAULT 0, attempted_at ${integer}, platform_id ${text},
     next_at ${integer} NOT NULL DEFAULT 0, created_at ${integer} NOT NULL, ended_at ${integer}, ends_choices_of ${text},
-    file ${text}, choices ${text}, route ${text} NOT NULL, text ${text} NOT NULL
+    wanted ${text}, file ${text}, choices ${text}, route ${text} NOT NULL, text ${text} NOT NULL
   )${table}`,
   `CREATE INDEX outbox_lane ON outbox (channel, account_id, recipient, seq) WHERE status IN ('pending', 'sending')`,
   `CREATE UNIQUE INDEX outbox_one_at_a_time ON outbox (channel, account_id, recipient) WHERE status = 'sending'`,

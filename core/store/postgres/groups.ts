@@ -3,6 +3,7 @@ import { type AcceptCommand, accepted, claimAll, insertAll, toAcceptRows } from 
 import type { CallFailure, GroupOutcome } from '../group-commit.ts'
 import { isWrite, type OperationName, perform, readResult, type StoreCall, write } from '../operations.ts'
 import { settleAll, type Transaction } from '../transaction.ts'
+import type { RunLimit } from '../tables/budget.ts'
 import type { Database, Lane } from './database.ts'
 import { isConflict, isReplaced, isUnavailable, toFailure } from './failure.ts'
 import { lockNumberOf } from './migrate.ts'
@@ -133,15 +134,20 @@ function rowsOf([name, args]: StoreCall): string[] {
   if (name === 'suspendRun' || name === 'postponeRun' || name === 'endRun') return [`run ${args[0].id}`]
   if (name === 'setState' || name === 'deleteState') return [`state ${args[0]} ${args[1]}`]
   if (name === 'removeSchedule' || name === 'moveSchedule') return [`schedule ${args[0]}`]
+  if (name === 'releaseWaitingRuns') return args[0].flatMap(({ limits }) => limits.map(budgetRow))
   return name === 'probe' ? ['probe'] : []
 }
 
-function rowsOfAccept({ idempotency, runs = [], route, state, firing }: AcceptCommand): string[] {
+/** So that no other gateway counts runs between the check of a limit and the COMMIT. */
+const budgetRow = ({ scope }: RunLimit): string => `budget ${scope}`
+
+function rowsOfAccept({ idempotency, runs = [], route, state, firing, limits = [] }: AcceptCommand): string[] {
   const rows = runs.filter((run) => !run.unnamedSession).map(({ sessionKey }) => `session ${sessionKey}`)
   if (route) rows.push(`session ${route.sessionKey}`)
   if (idempotency) rows.push(`key ${idempotency.scope} ${idempotency.key}`)
   if (state) rows.push(`state ${state.owner} ${state.key}`)
   if (firing) rows.push(`schedule ${firing.scheduleId}`)
+  rows.push(...limits.map(budgetRow))
   return rows
 }
 

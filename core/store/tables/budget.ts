@@ -124,6 +124,35 @@ export async function sumBudgetUsage(tx: Transaction, spans: readonly UsageSpan[
   return await Promise.all(sums)
 }
 
+/** How many runs may be counted in a stretch of time. */
+export interface RunLimit extends UsageSpan {
+  runs: number
+  /** How many runs are added. */
+  added: number
+}
+
+/**
+ * Reads what is left of some limits. The caller keeps others from counting runs until the transaction ends.
+ * @returns a function that adds runs. If it returns false, one of its limits had no room, and none were added.
+ */
+export async function readRoom(
+  tx: Transaction,
+  limits: readonly RunLimit[],
+): Promise<(limits: readonly RunLimit[]) => boolean> {
+  const first = new Map(limits.map((limit) => [keyOf(limit), limit]))
+  const spans = [...first.values()]
+  const sums = await sumBudgetUsage(tx, spans)
+  const used = new Map(spans.map((limit, index) => [keyOf(limit), sums[index]?.runs ?? 0]))
+  const usedOf = (limit: RunLimit): number => used.get(keyOf(limit)) ?? 0
+  return (some) => {
+    if (some.some((limit) => usedOf(limit) + limit.added > limit.runs)) return false
+    for (const limit of some) used.set(keyOf(limit), usedOf(limit) + limit.added)
+    return true
+  }
+}
+
+const keyOf = ({ scope, from, to }: RunLimit): string => `${from} ${to} ${scope}`
+
 /** The key of a row. */
 export type UsageKey = readonly [scope: string, at: Timestamp, source: string]
 

@@ -1,11 +1,13 @@
 // The outbox: deliveries wait in their recipient's lane, are claimed one at a time, and end exactly once.
 import { readJson } from '../../json.ts'
 import type { Json, MessageChoice } from '../../plugin/plugin.ts'
+import type { Recipient } from '../run-spec.ts'
 import type { Insertion, Reader, ReadLater, Row, Timestamp, Transaction } from '../transaction.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
 import { insertEvents, type NewEvent } from './event.ts'
 import { nextToken } from './lease.ts'
 import { type Condition, listPage, mapPage, type Page, type PageRequest } from './page.ts'
+import type { NewRoute } from './route.ts'
 import { recoveryLeaseMs } from './run-queue.ts'
 
 export const outboxWrites = {
@@ -56,15 +58,18 @@ export interface NewDelivery {
   choices?: readonly MessageChoice[] | null
   /** The id of the delivery whose choices are removed when this one is sent. */
   endsChoicesOf?: string | null
+  /** The recipient if it is not resolved yet, because this gateway lacks its channel. Another one may have it. */
+  wanted?: Recipient | null
   status: 'pending' | 'failed' | 'skipped'
   reason: string | null
 }
 
-export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file' | 'choices' | 'endsChoicesOf'> {
+export interface StoredDelivery extends Omit<NewDelivery, 'status' | 'file' | 'choices' | 'endsChoicesOf' | 'wanted'> {
   seq: number
   file: DeliveryFile | null
   choices: readonly MessageChoice[] | null
   endsChoicesOf: string | null
+  wanted: Recipient | null
   status: DeliveryStatus
   attempt: number
   fencingToken: number
@@ -88,13 +93,13 @@ export interface LateFailureRecord {
 }
 
 /**
- * The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt` (0: at once). `event` is stored
- * in the same transaction.
+ * The result of an attempt. `retry` returns the delivery to `pending`, due at `nextAt` (0: at once); with an `address`
+ * it goes into the lane of that recipient. `event` is stored in the same transaction.
  */
 export type DeliveryEnd =
   | { status: 'sent'; platformId: string | null }
   | { status: 'failed' | 'unknown'; reason: string; event?: NewEvent | undefined }
-  | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean }
+  | { status: 'retry'; reason: string; nextAt: Timestamp; uncertain: boolean; address?: NewRoute | undefined }
 
 export const deliveryInsertion: Insertion = {
   table: 'outbox',
@@ -110,6 +115,7 @@ export const deliveryInsertion: Insertion = {
     file: 'text',
     choices: 'text',
     ends_choices_of: 'text',
+    wanted: 'text',
     status: 'text',
     reason: 'text',
     created_at: 'integer',
@@ -122,7 +128,8 @@ export function toDeliveryRow(delivery: NewDelivery, at: Timestamp): Row {
   const file = delivery.file ? JSON.stringify(delivery.file) : null
   const choices = delivery.choices ? JSON.stringify(delivery.choices) : null
   const ends = delivery.endsChoicesOf ?? null
-  return [id, runId, channel, accountId, to, threadId, route, text, file, choices, ends, status, reason, at]
+  const wanted = delivery.wanted ? JSON.stringify(delivery.wanted) : null
+  return [id, runId, channel, accountId, to, threadId, route, text, file, choices, ends, wanted, status, reason, at]
 }
 
 export async function insertDeliveries(
@@ -141,16 +148,17 @@ export interface DeliveryFilter {
   agents?: readonly string[] | undefined
 }
 
-interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'file' | 'choices' | 'uncertain'> {
+interface DeliveryRow extends Omit<StoredDelivery, 'route' | 'file' | 'choices' | 'wanted' | 'uncertain'> {
   route: string
   file: string | null
   choices: string | null
+  wanted: string | null
   uncertain: number
 }
 
 const columns = `
   seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId",
-  route, text, file, choices, ends_choices_of AS "endsChoicesOf", status, reason, attempt,
+  route, text, file, choices, ends_choices_of AS "endsChoicesOf", wanted, status, reason, attempt,
   fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain, attempted_at AS "attemptedAt",
   platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
 
@@ -160,6 +168,7 @@ const toDelivery = (row: DeliveryRow): StoredDelivery => ({
   route: readJson(row.route) as Json,
   file: row.file === null ? null : (JSON.parse(row.file) as DeliveryFile),
   choices: row.choices === null ? null : (JSON.parse(row.choices) as MessageChoice[]),
+  wanted: row.wanted === null ? null : (JSON.parse(row.wanted) as Recipient),
   uncertain: row.uncertain === 1,
 })
 
@@ -247,6 +256,9 @@ const retryLaterSql = `
     attempted_at = CASE WHEN ? = 1 THEN attempted_at END
   WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
+const addressSql = `
+  UPDATE outbox SET channel = ?, account_id = ?, recipient = ?, thread_id = ?, route = ?, wanted = NULL WHERE id = ?`
+
 /** Ends an attempt, and stores the event of `end`. @returns false when the fencing token is stale */
 export async function endDelivery(
   tx: Transaction,
@@ -258,7 +270,10 @@ export async function endDelivery(
   if (end.status === 'retry') {
     const { nextAt, uncertain } = end
     const values = [end.reason, nextAt, Number(uncertain), Number(uncertain), id, fencingToken]
-    return (await tx.run(retryLaterSql, ...values)) === 1
+    if ((await tx.run(retryLaterSql, ...values)) === 0) return false
+    if (!end.address) return true
+    const { channel, accountId, to, threadId, route } = end.address
+    return (await tx.run(addressSql, channel, accountId, to, threadId, JSON.stringify(route), id)) === 1
   }
   const reason = end.status === 'sent' ? null : end.reason
   const platformId = end.status === 'sent' ? end.platformId : null

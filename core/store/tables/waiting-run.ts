@@ -1,7 +1,7 @@
 // Runs that wait until a budget opens again, and how they are released.
 import type { RunSpec } from '../run-spec.ts'
 import type { Timestamp, Transaction } from '../transaction.ts'
-import { countRun } from './budget.ts'
+import { countRun, readRoom, type RunLimit } from './budget.ts'
 import { type BudgetWait, type RunRef, stopTimeSql } from './run.ts'
 
 export const waitingRunWrites = { postponeRun, releaseWaitingRuns, moveWaitingRuns }
@@ -66,13 +66,29 @@ const releaseSql = `
   WHERE id = ? AND status = 'queued' AND waits_for IS NOT NULL AND steps = 0
   RETURNING agent_id AS "agentId", spec, fencing_token AS "fencingToken"`
 
+/** A run to release. */
+export interface Release {
+  id: string
+  /** The limits in which it must have room. */
+  limits: readonly RunLimit[]
+}
+
 /**
  * Lets runs start that waited for a budget. Those that have never started count as runs from now on.
- * @returns their ids
+ * @returns their ids, up to the first one that has no room
  */
-export async function releaseWaitingRuns(tx: Transaction, ids: readonly string[], at: Timestamp): Promise<string[]> {
+export async function releaseWaitingRuns(
+  tx: Transaction,
+  releases: readonly Release[],
+  at: Timestamp,
+): Promise<string[]> {
   const released: string[] = []
-  for (const id of ids) {
+  const add = await readRoom(
+    tx,
+    releases.flatMap(({ limits }) => limits),
+  )
+  for (const { id, limits } of releases) {
+    if (!add(limits)) break
     const [run] = await tx.all<Pick<WaitingRow, 'agentId' | 'spec' | 'fencingToken'>>(releaseSql, id)
     if (!run) continue
     released.push(id)

@@ -9,6 +9,7 @@ import type { Store, StoredDelivery, StoredRun } from '../../../core/store/store
 import { run } from '../../cli/command-line.ts'
 import { newDelivery, newKey, newRequest, newRun, newSchedule, runEnd, start } from '../../contracts/store-samples.ts'
 import { type Document, hookToken, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../../helpers.ts'
+import { startModel } from '../../doubles/model.ts'
 import { copyTables, createDatabase, createStranger, query, restoreTables, startPostgres } from '../../postgres.ts'
 import { silent } from '../acknowledging.ts'
 import { openStore } from '../open-store.ts'
@@ -151,6 +152,23 @@ const outages = [
     'DROP TRIGGER fail ON event; DROP FUNCTION fail',
   ],
 ] as const
+
+it('a run whose reply the database refuses fails once, with the reason', async () => {
+  const url = await openDatabase()
+  const model = await startModel()
+  model.otherwise({ text: 'A refused text.' })
+  const gateway = await startGateway({
+    storage: { url },
+    providers: model.providers,
+    agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } },
+  })
+  await query(url, `ALTER TABLE transcript ADD CHECK (message NOT LIKE '%refused text%')`)
+  const task = { message: 'Go.', deliver: false, wakeMode: 'next-heartbeat' }
+  const { body } = await gateway.post('/hooks/agent', task, { prefer: 'wait=30' })
+  const { error } = (await gateway.get(`/runs/${body.runId}`)).body
+  expect([body.status, error.message]).toEqual(['failed', expect.stringContaining('violates check constraint')])
+  expect(model.requests).toHaveLength(1)
+})
 
 it('a gateway leaves a server that only reads, and continues when it writes again', async () => {
   const url = await openDatabase()

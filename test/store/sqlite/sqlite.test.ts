@@ -92,7 +92,7 @@ describe('the SQLite store', () => {
       expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'store_unavailable', retryAfter: 1 } })
     expect(await accept(100)).toEqual({ outcome: 'accepted' })
     expect(workers).toHaveLength(2)
-    expect(logged).toEqual(['the store cannot be written', 'the store can be written again'])
+    await expect.poll(() => logged).toEqual(['the store cannot be written', 'the store can be written again'])
     await expect(openStore({ url, dir, log })).rejects.toThrow('is in use')
   })
 
