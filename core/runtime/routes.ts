@@ -76,7 +76,14 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
     audit,
     allowedOrigins,
     methods: createMethods({ chat, invokeTool, agents, endpoints, call }),
-    topics: createTopics({ changes, log: services.logs.feed, store, agents, redactor: services.redactor }),
+    topics: createTopics({
+      changes,
+      replicas: services.storage.replicas,
+      log: services.logs.feed,
+      store,
+      agents,
+      redactor: services.redactor,
+    }),
     log: services.logs.logFor('control'),
   })
   return { app, sockets, transforms: hooks.transforms, acceptPayload: hooks.acceptPayload ?? refusePayload }

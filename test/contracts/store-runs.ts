@@ -150,7 +150,7 @@ export function runsContract(opened: OpenStore): void {
         (run) => store.releaseRun(run, start, { notBefore: start, provider: null, aside: false, result: {} }),
         async (run) => {
           await store.postponeRun(run, { budget: 'budget[0]', until: start })
-          await store.releaseWaitingRuns([run.id], start)
+          await store.releaseWaitingRuns([{ id: run.id, limits: [] }], start)
         },
       ]
       for (const wait of waits) {

@@ -383,6 +383,20 @@ describe('a gateway that loses its database', () => {
   })
 })
 
+it('a gateway that had no connection for messages tells its clients to read again what they show', async () => {
+  const own = await createDatabase(inject('postgresUrl'))
+  onTestFinished(own.remove)
+  const gateway = await startGateway({ storage: { url: own.url } })
+  const client = await login(gateway.url)
+  await client.call('subscribe', { topics: ['run', 'log'] })
+  expect(client.notifications.filter(({ method }) => method === 'missed')).toEqual([])
+  await query(
+    own.url,
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+  )
+  expect((await client.until(({ method }) => method === 'missed')).params).toEqual({ topics: ['run'] })
+})
+
 it('a reply and an alert of a gateway that lacks their channel are sent by one that gets it', async () => {
   const own = await createDatabase(inject('postgresUrl'))
   onTestFinished(own.remove)

@@ -1,7 +1,7 @@
 // The topic subscriptions of one client.
 import { GatewayError } from '../../errors.ts'
 import type { Principal } from '../../http/access.ts'
-import type { Topics } from './topics.ts'
+import { notification, type Topics } from './topics.ts'
 
 export interface Subscriptions {
   /**
@@ -22,6 +22,12 @@ interface SubscriptionsDeps {
 
 export function createSubscriptions({ topics, receive, principal }: SubscriptionsDeps): Subscriptions {
   const active = new Map<string, () => void>()
+  let stopListening: (() => void) | undefined
+  /** The log is that of this gateway, so nothing of it is missed. */
+  const reportMissed = (): void => {
+    const missed = [...active.keys()].filter((name) => name !== 'log')
+    if (missed.length > 0) receive(notification('missed', { topics: missed }))
+  }
   const checkNames = (names: readonly string[] = topics.names): readonly string[] => {
     if (names.every((name) => topics.names.includes(name))) return names
     throw new GatewayError('invalid_request', `topics must be a list of these names: ${topics.names.join(', ')}.`)
@@ -32,6 +38,7 @@ export function createSubscriptions({ topics, receive, principal }: Subscription
       const wanted = names ? checkNames(names) : topics.names.filter((name) => maySee(topics, name, client))
       for (const name of wanted) topics.authorize(name, client)
       for (const name of wanted) if (!active.has(name)) active.set(name, topics.subscribe(name, receive, client))
+      stopListening ??= topics.onMissed(reportMissed)
       return [...active.keys()]
     },
     remove: (names) => {
@@ -39,6 +46,7 @@ export function createSubscriptions({ topics, receive, principal }: Subscription
         active.get(name)?.()
         active.delete(name)
       }
+      if (active.size === 0) stopListening = void stopListening?.()
       return [...active.keys()]
     },
   }

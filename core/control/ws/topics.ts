@@ -3,6 +3,7 @@
 import { type Access, authorize, type Principal, reaches, requireContent } from '../../http/access.ts'
 import { createFeed, type Feed } from '../../store/commits/commits.ts'
 import type { StoreChanges } from '../../store/commits/changes.ts'
+import { catchUp, type Replicas } from '../../store/replicas.ts'
 import type { Store, StoredEvent } from '../../store/store.ts'
 import { locateSession, type SessionOwners } from '../../tools/session.ts'
 import { type JsonSchema, Type } from '../../typebox.ts'
@@ -24,17 +25,20 @@ export interface Topics {
   authorize(topic: string, principal: Principal): void
   /** Sends every notification of a topic that the client may see to `send`. Returns a function that unsubscribes. */
   subscribe(topic: string, send: SendFrame, principal: Principal): () => void
+  /** Calls `receive` when changes of other gateways may have been missed. Returns a function that ends it. */
+  onMissed(receive: () => void): () => void
 }
 
 interface TopicsDeps {
   changes: StoreChanges
+  replicas: Pick<Replicas, 'subscribe'>
   log: Feed<LogRecord>
   store: Pick<Store, 'getRun'>
   agents: SessionOwners
   redactor: Pick<Redactor, 'text' | 'json'>
 }
 
-export function createTopics({ changes, log, store, agents, redactor }: TopicsDeps): Topics {
+export function createTopics({ changes, replicas, log, store, agents, redactor }: TopicsDeps): Topics {
   const topics: readonly Topic[] = [
     createTopic(changes.requests, {
       name: 'request',
@@ -79,6 +83,7 @@ export function createTopics({ changes, log, store, agents, redactor }: TopicsDe
     names: topics.map(({ name }) => name),
     authorize: (name, principal) => find(name)?.authorize(principal),
     subscribe: (name, send, principal) => find(name)?.subscribe(send, principal) ?? (() => {}),
+    onMissed: (receive) => replicas.subscribe(catchUp, receive),
   }
 }
 

@@ -22,7 +22,7 @@ export interface Live {
   state: ReadonlySignal<LiveState>
   /** When the state began, in Unix milliseconds. */
   since: ReadonlySignal<number>
-  /** Grows with each connection. What was loaded before may be stale. */
+  /** Grows with each connection, and when changes were missed. What was loaded before may be stale. */
   epoch: ReadonlySignal<number>
   /** Receives the changes of a topic, several at a time. Returns a function that ends it. */
   on<Name extends Topic>(topic: Name, receive: (changes: Topics[Name][]) => void): () => void
@@ -121,6 +121,7 @@ export function createLive({ url, credential, onUnauthorized }: LiveDeps): Live 
 
   function receive(text: string): void {
     const message = readJson(text) as Message
+    if (message.method === 'missed') return void (epoch.value += 1)
     if (message.method !== undefined) return collect(message.method as Topic, message.params)
     const call = pending.get(message.id ?? 0)
     pending.delete(message.id ?? 0)

@@ -1,4 +1,5 @@
 // Starts the WebSocket routes alone, with small limits and a few test methods.
+import { noReplicas } from '../../../core/store/replicas.ts'
 import { onTestFinished } from 'vitest'
 import type { Caller, SocketLimits } from '../../../core/control/ws/connection.ts'
 import type { LogRecord } from '../../../core/control/ws/log-stream.ts'
@@ -74,6 +75,7 @@ export async function openSocket(
     allowedOrigins: [],
     methods,
     topics: createTopics({
+      replicas: noReplicas,
       changes,
       log: logStream,
       store,
