@@ -1,4 +1,5 @@
 // Checks the alert rules of docs/operate.md against the metrics of a running gateway.
+import { globSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { examples } from './docs-examples.ts'
@@ -28,4 +29,18 @@ it('names metrics, labels and values that GET /metrics has', async () => {
   expect(announced.filter((line) => !metrics.includes(line))).toEqual([])
   expect(metrics).toContain('svc_gateway_runs{status="queued"}')
   expect(metrics).toContain('svc_gateway_channel_connected{channel="console",account="default"}')
+})
+
+it('names every action of the audit log', () => {
+  const page = readFileSync('docs/operate.md', 'utf8')
+  const section = page.slice(page.indexOf('## Audit log'))
+  const sources = ['core', 'plugins'].flatMap((dir) => globSync(`${dir}/**/*.ts`))
+  const actions = sources.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => /\b(?:action:|change\(|audited?\()/.test(line))
+      .flatMap((line) => Array.from(line.matchAll(/'([a-z]+\.[a-z_]+)'/g), ([, action]) => String(action))),
+  )
+  expect(new Set(actions).size).toBeGreaterThan(20)
+  expect([...new Set(actions)].filter((action) => !section.includes(`\`${action}\``))).toEqual([])
 })

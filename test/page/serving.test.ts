@@ -115,6 +115,20 @@ describe('POST /page/sign-in', () => {
     expect((await signIn(gateway.url, code)).status).toBe(401)
   })
 
+  it('says of a link of another gateway that it works only there', async () => {
+    const [mine, others] = [createSignInCodes(), createSignInCodes()].map((codes) => codes.issue())
+    const { url } = await startGateway()
+    for (const code of [mine, others, 'none'])
+      expect(await (await signIn(url, code as string)).text()).toContain('was made by another gateway')
+    const headers = { authorization: `Bearer ${gatewayToken}` }
+    const { path } = (await (await fetch(`${url}/api/page/link`, { method: 'POST', headers })).json()) as {
+      path: string
+    }
+    const own = path.replace('/#code=', '')
+    expect((await signIn(url, own)).status).toBe(200)
+    expect(await (await signIn(url, own)).text()).toContain('was used already')
+  })
+
   it('locks out an address that guesses codes', async () => {
     const { url } = await startGateway({
       gateway: { auth: { token: gatewayToken, rateLimit: { maxAttempts: 3, exemptLoopback: false } } },

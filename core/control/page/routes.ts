@@ -1,5 +1,6 @@
 // Serves the control page at `/` and its files, and exchanges a one-time code for the credential.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
 import type { CheckCredential } from '../../http/auth.ts'
 import { readBody } from '../../http/body.ts'
 import { failures, withoutBody } from '../../http/failure.ts'
@@ -11,13 +12,24 @@ import { type PanelPlace, type Panels, readPanelPart } from './panel-files.ts'
 import type { SignInCodes } from './sign-in.ts'
 
 export interface PageRoutesDeps {
-  codes: Pick<SignInCodes, 'redeem'>
+  codes: Pick<SignInCodes, 'redeem' | 'explain'>
   panels: Pick<Panels, 'read'>
   check: CheckCredential
   credential: string
 }
 
 export function registerPage(app: FastifyInstance, { codes, panels, check, credential }: PageRoutesDeps): void {
+  /** A wrong code counts as a failed attempt. */
+  function refuseCode(request: FastifyRequest, reason: string): void {
+    try {
+      check(request, undefined)
+    } catch (error) {
+      throw error instanceof GatewayError && error.code === 'unauthorized'
+        ? new GatewayError('unauthorized', reason)
+        : error
+    }
+  }
+
   void app.register(async (routeGroup) => {
     setRouteGroup(routeGroup, 'page')
     routeGroup.addHook('preValidation', readBody({ maxBytes: 4096, accept: 'object' }))
@@ -52,8 +64,8 @@ export function registerPage(app: FastifyInstance, { codes, panels, check, crede
     )
 
     routeGroup.post<{ Body: SignIn }>('/page/sign-in', { schema: schemas.signIn }, (request, reply) => {
-      // A wrong code counts as a failed attempt.
-      if (!codes.redeem(request.body.code)) check(request, undefined)
+      const { code } = request.body
+      if (!codes.redeem(code)) refuseCode(request, codes.explain(code))
       return reply.header('cache-control', 'no-store').send({ ok: true, credential })
     })
   })

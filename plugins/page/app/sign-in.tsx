@@ -76,11 +76,7 @@ export async function redeemCode({ call, session }: Pick<App, 'call' | 'session'
     const { credential } = await call('POST /page/sign-in', { body: { code } })
     session.signIn(credential)
   } catch (error) {
-    const isUsed = error instanceof ApiError && error.status === 401
-    const reason = isUsed
-      ? 'The link was used already, or is older than five minutes. Enter the credential, or get a new link.'
-      : messageOf(error)
     // Whoever is signed in stays so.
-    if (session.credential.peek() === undefined) session.signOut(reason)
+    if (session.credential.peek() === undefined) session.signOut(messageOf(error))
   }
 }
