@@ -33,14 +33,14 @@ it('names metrics, labels and values that GET /metrics has', async () => {
 
 it('names every action of the audit log', () => {
   const page = readFileSync('docs/operate.md', 'utf8')
-  const section = page.slice(page.indexOf('## Audit log'))
-  const sources = ['core', 'plugins'].flatMap((dir) => globSync(`${dir}/**/*.ts`))
-  const actions = sources.flatMap((file) =>
+  const [, section = ''] = page.split('## Audit log')
+  const named = new Set(Array.from(section.matchAll(/`([a-z]+\.[a-z_]+)`/g), ([, action]) => action))
+  const actions = globSync('core/**/*.ts').flatMap((file) =>
     readFileSync(file, 'utf8')
       .split('\n')
       .filter((line) => /\b(?:action:|change\(|audited?\()/.test(line))
       .flatMap((line) => Array.from(line.matchAll(/'([a-z]+\.[a-z_]+)'/g), ([, action]) => String(action))),
   )
   expect(new Set(actions).size).toBeGreaterThan(20)
-  expect([...new Set(actions)].filter((action) => !section.includes(`\`${action}\``))).toEqual([])
+  expect([...new Set(actions)].filter((action) => !named.has(action))).toEqual([])
 })

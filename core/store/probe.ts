@@ -22,14 +22,14 @@ const bodyBytes = 6_000
 
 /** All statements are given to the transaction before this returns. Nobody else sees the rows. */
 function tryToAccept(tx: Transaction): unknown[] {
-  const [id, sessionKey] = [`probe ${randomUUID()}`, 'probe']
+  const id = `probe ${randomUUID()}`
   const origin = { kind: 'hook', name: 'probe', trusted: true } as const
   const spec = { message: '', origin, deliver: null, wakeMode: 'next-heartbeat' } as const
   const [at, rows] = toAcceptRows({
     at: 0,
     request: { id, hook: 'probe', client: '', headers: '{}', body: randomBytes(bodyBytes).toString('base64') },
-    events: [{ id, sessionKey, text: '', mode: 'next-heartbeat', source: 'probe', trusted: true }],
-    runs: [{ id, kind: 'hook', agentId: '', sessionKey, spec, maxAttempts: 1, unnamedSession: true }],
+    events: [{ id, sessionKey: id, text: '', mode: 'next-heartbeat', source: 'probe', trusted: true }],
+    runs: [{ id, kind: 'hook', agentId: '', sessionKey: id, spec, maxAttempts: 1, unnamedSession: true }],
     deliveries: [
       {
         id,
@@ -46,7 +46,12 @@ function tryToAccept(tx: Transaction): unknown[] {
     ],
   })
   const inserted = insertAll(tx, [[at, rows, []]])
-  return [...inserted, ...probedTables.map((table) => tx.run(`DELETE FROM ${table} WHERE id = ?`, id))]
+  return [...inserted, ...deletions.map((sql) => tx.run(sql, id))]
 }
 
-const probedTables = ['request', 'event', 'run', 'outbox']
+const deletions = [
+  'DELETE FROM request WHERE id = ?',
+  'DELETE FROM event WHERE session_key = ? AND run_id IS NULL',
+  'DELETE FROM run WHERE id = ?',
+  'DELETE FROM outbox WHERE id = ?',
+]

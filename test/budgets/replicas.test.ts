@@ -66,7 +66,8 @@ it(
     const post = (n: number) => (gateways[n % 2] as PricedGateway).post('/hooks/many', { n })
     const numbers = Array.from({ length: 40 }, (_, n) => n)
     const answers = await Promise.all(numbers.map(post))
-    expect(answers.map(({ status }) => status).toSorted()).toEqual(numbers.map((n) => (n < 10 ? 200 : 429)))
+    const countOf = (wanted: number) => answers.filter(({ status }) => status === wanted).length
+    expect([countOf(200), countOf(429)]).toEqual([10, 30])
   },
   timeoutMs,
 )

@@ -34,12 +34,8 @@ export function acceptContract(opened: OpenStore): void {
       const { store } = opened
       const limits = [{ scope: 'all', from: 0, to: start + minute, runs: 3, added: 1 }]
       const command = (key: string) => ({ at: start, limits, idempotency: newKey({ key }), runs: [newRun()] })
-      const keys = ['a', 'b', 'c', 'd', 'e']
-      const results = await Promise.all(keys.map((key) => store.accept(command(key))))
-      expect(results.map(({ outcome }) => outcome)).toEqual([
-        ...['accepted', 'accepted', 'accepted'],
-        ...['over_limit', 'over_limit'],
-      ])
+      for (const key of ['a', 'b', 'c']) expect(await store.accept(command(key))).toEqual({ outcome: 'accepted' })
+      expect(await store.accept(command('d'))).toEqual({ outcome: 'over_limit' })
       expect(await store.accept(command('a'))).toMatchObject({ outcome: 'replayed' })
       expect(await store.accept({ ...command('d'), limits: undefined })).toEqual({ outcome: 'accepted' })
     })

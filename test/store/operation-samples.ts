@@ -199,6 +199,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   reclaimSpace: [[1]],
   setTimesBack: [[start], [start, 3_600_000]],
   probe: [[]],
+  probe: [[], [true]],
 })
 
 /** The rows that the samples name. */

@@ -46,7 +46,10 @@ export function createSubscriptions({ topics, receive, principal }: Subscription
         active.get(name)?.()
         active.delete(name)
       }
-      if (active.size === 0) stopListening = void stopListening?.()
+      if (active.size === 0) {
+        stopListening?.()
+        stopListening = undefined
+      }
       return [...active.keys()]
     },
   }
