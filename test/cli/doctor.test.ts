@@ -11,6 +11,7 @@ import { diagnose, listFindings } from '../../core/cli/doctor/doctor.ts'
 import { type Finding, findingIds } from '../../core/cli/doctor/finding.ts'
 import type { DoctorOptions } from '../../core/cli/doctor/subject.ts'
 import { type Document, temporaryFolder } from '../helpers.ts'
+import { createDatabase, query } from '../postgres.ts'
 import { run } from './command-line.ts'
 
 const gatewayToken = 'vT7qk2LxR9mZwB4cYh8dNp3sJf6g'
@@ -317,6 +318,16 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
     'a password that PostgreSQL rejects',
     ['database_refused'],
     (dir) => writeConfig(dir, { storage: { url: inject('postgresUrl').replace(/:[^:@]+@/, ':wrong-password@') } }),
+  ],
+  [
+    'a PostgreSQL database that only reads',
+    ['database_read_only'],
+    async (dir) => {
+      const { url, remove } = await createDatabase(inject('postgresUrl'))
+      onTestFinished(remove)
+      await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET default_transaction_read_only = on`)
+      writeConfig(dir, { storage: { url } })
+    },
   ],
   [
     'a PostgreSQL server that does not sync its disk',
