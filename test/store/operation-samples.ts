@@ -198,7 +198,6 @@ export const createSamples = (page: PageRequest): Samples => ({
   getSpace: [[]],
   reclaimSpace: [[1]],
   setTimesBack: [[start], [start, 3_600_000]],
-  probe: [[]],
   probe: [[], [true]],
 })
 
