@@ -1,85 +1,25 @@
 // What every preset must do: sample requests become actions that the gateway accepts, and signatures are checked.
 import { once } from 'node:events'
+import { inspect } from 'node:util'
 import { expect } from 'vitest'
 import { fillDefaults } from '../../core/config/defaults.ts'
-import { hookAuthRules } from '../../core/config/rules/hook-auth.ts'
-import { type HookAuth, hookAuthSchema } from '../../core/config/schema/hook-auth.ts'
-import { type Schemes, settingsOfScheme, signaturesOf } from '../../core/config/schemes.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { createAgentBody } from '../../core/hooks/schemas.ts'
-import { signRequest } from '../../core/hooks/auth/sign-request.ts'
-import { createVerifier } from '../../core/hooks/auth/verify-signature.ts'
-import type { Verifier } from '../../core/hooks/auth/verifier.ts'
 import { createActionReader } from '../../core/hooks/mapped-action.ts'
 import { createMapping } from '../../core/hooks/mapping.ts'
-import { loadBuiltins } from '../../core/loader/registry.ts'
 import { findFaults } from '../../core/loader/verify.ts'
 import { presetFaults } from '../../core/loader/verify-preset.ts'
-import { isInputError } from '../../core/plugin/errors.ts'
-import type { Json, JsonSchema, OutgoingRequest, Preset, PresetContext, Scheme } from '../../core/plugin/plugin.ts'
+import type { Json, JsonSchema, Preset, PresetContext } from '../../core/plugin/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { checkSessionKey } from '../../core/sessions/keys.ts'
+import { secretsOf } from './channel-gateway.ts'
 import { type Check, describeChecks } from './check.ts'
-import { createTestContext } from './context.ts'
+import { createTestContext, type TestContext } from './context.ts'
 import { panelChecks } from './panel-checks.ts'
+import { authChecks, schemesWith } from './preset-auth.ts'
+import type { JobCase, PresetCase, PresetSample } from './preset-case.ts'
 
-/** One request of the service. */
-export interface PresetSample {
-  /** A few words for the title of the test. */
-  what: string
-  payload: unknown
-  /** By name in lower case. */
-  headers?: Readonly<Record<string, string>>
-  /** Settings for this request, in place of those of the case. */
-  config?: Readonly<Record<string, unknown>>
-  /** Fields of the expected action, such as `message` and `sessionKey`, or of each of several. Absent: any. */
-  result?: ExpectedAction | readonly ExpectedAction[]
-}
-
-/** Fields of an action that a test expects. */
-export type ExpectedAction = Readonly<Record<string, unknown>>
-
-/** A request as the service signs it. */
-export interface SignedSample {
-  /** The operator's part of `auth`: the secret. */
-  auth: Readonly<Record<string, unknown>>
-  headers: Readonly<Record<string, string>>
-  body: string
-  /** When it was signed, in milliseconds since 1970; absent: now. */
-  at?: number
-  /** The address that the service called, for schemes that sign it. */
-  url?: string
-}
-
-/** A service that the job of a preset talks to. */
-export interface JobCase<Config> {
-  /** Settings that need the job. */
-  config: () => Config
-  /** Makes the service report one more event. */
-  emit(): unknown
-}
-
-export interface PresetCase<Config> {
-  /** The preset's own settings, if it has any. */
-  config?: Config
-  /** Requests that become actions. */
-  accepted: readonly PresetSample[]
-  /** Requests that start nothing. */
-  skipped?: readonly PresetSample[]
-  /** Requests that are answered 400. */
-  refused?: readonly PresetSample[]
-  /** Required for a preset with `start`: a service on this machine. */
-  job?: JobCase<Config>
-  /** Required for a preset with `auth`, unless its scheme has no secrets because the service signs with its own keys. */
-  signed?: SignedSample
-  /** The scheme of the preset, unless it is a built-in one. */
-  scheme?: Scheme<never>
-  /** How old a request may be, for a scheme that checks its time in a function. */
-  toleranceSeconds?: number
-  /** The service sends the hook token, since it can be given a header or an address. Required without `auth`. */
-  hookToken?: boolean
-  /** All requests belong to one session. Otherwise at least two of the accepted ones must have different sessions. */
-  oneSession?: boolean
-}
+export type { ExpectedAction, JobCase, PresetCase, PresetSample, SignedSample } from './preset-case.ts'
 
 export const presetContract = <Payload, Config>(preset: Preset<Payload, Config>, settings: PresetCase<Config>): void =>
   describeChecks(preset, { checks: presetChecks(preset, settings), also: settings.scheme && [settings.scheme] })
@@ -100,6 +40,7 @@ export function presetChecks<Payload, Config>(preset: Preset<Payload, Config>, s
     },
     ...actionChecks(preset, { accepted, resolve }),
     ...sessionChecks({ ...settings, resolve }),
+    ...idChecks({ accepted, resolve }),
     ...sampleChecks(preset, resolve),
     ...skipped.map((sample) => ({
       name: `skips ${sample.what}`,
@@ -122,6 +63,11 @@ export function presetChecks<Payload, Config>(preset: Preset<Payload, Config>, s
               await checkJob(preset, job)
             },
           },
+          {
+            name: 'keeps secrets and texts out of the log of its job',
+            advice: 'Log ids and counts: neither the settings nor what people have written.',
+            run: async () => job && keepsLogClean(preset, job),
+          },
         ]
       : []),
     ...(scheme
@@ -137,6 +83,8 @@ export function presetChecks<Payload, Config>(preset: Preset<Payload, Config>, s
     ...panelChecks(preset),
   ]
 }
+
+const { log } = createTestContext()
 
 type Resolve = ReturnType<typeof openMapping>
 
@@ -175,11 +123,43 @@ function actionChecks(preset: AnyPreset, { accepted, resolve }: Told): Check[] {
       run: () => checkSession(preset, { sample, resolve }),
     },
     {
+      name: `does not fail when a part is missing: ${sample.what}`,
+      advice:
+        'Expect that each optional part is missing, or require it in the schema `payload`: a crash is a lost webhook.',
+      run: () => toleratesMissing({ sample, resolve }),
+    },
+    {
       name: `limits what the sender can put into a message: ${sample.what}`,
       advice: 'Shorten texts of the payload with `clip`, `quote` or `eventMessage`.',
       run: () => checkLength({ sample, resolve }),
     },
   ])
+}
+
+/** The gateway drops a second webhook of the same id: of an alert and its recovery, the recovery. */
+function idChecks({ accepted, resolve }: Told): Check[] {
+  return [
+    {
+      name: 'has an id of its own for each webhook',
+      advice:
+        'Let `deliveryId` return the id that the service gives each webhook, or a `RepeatKey` whose `content` has the ' +
+        'state: of two webhooks with one id the gateway drops the second. Give each request of the case an id of its ' +
+        'own, as the service does.',
+      async run() {
+        const texts = new Map<string, { what: string; text: string }>()
+        const repeated: string[] = []
+        for (const sample of accepted) {
+          const { actions, providerId } = await resolve(sample)
+          if (providerId === undefined) continue
+          const [id, text] = [JSON.stringify(providerId), actions.map(textOfAction).join('\n')]
+          const first = texts.get(id)
+          if (first && first.text !== text) repeated.push(`${first.what}, and ${sample.what}: ${id.slice(0, 200)}`)
+          else texts.set(id, { what: sample.what, text })
+        }
+        expect(repeated, 'webhooks with one id').toEqual([])
+      },
+    },
+  ]
 }
 
 type MappedAction = Awaited<ReturnType<Resolve>>['actions'][number]
@@ -227,6 +207,32 @@ async function checkLength({ sample, resolve }: { sample: PresetSample; resolve:
     if (actions.some((action) => textOfAction(action).length > maxMessage)) tooLong.push(path.join('.'))
   }
   expect(tooLong, 'fields whose whole text gets into the message').toEqual([])
+}
+
+/** What the schema requires is refused with 400; nothing else may be. */
+async function toleratesMissing({ sample, resolve }: { sample: PresetSample; resolve: Resolve }): Promise<void> {
+  const failed: string[] = []
+  for (const path of pathsIn(sample.payload)) {
+    const payload: unknown = structuredClone(sample.payload)
+    removeIn(payload, path)
+    await resolve({ ...sample, payload }).catch((error: unknown) => {
+      if (!(error instanceof GatewayError) || error.status >= 500) failed.push(`${path.join('.')}: ${String(error)}`)
+    })
+  }
+  expect(failed, 'parts without which it fails').toEqual([])
+}
+
+/** Of a list, the first element: the others are alike. */
+function pathsIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return []
+  const members = Array.isArray(value) ? Object.entries(value.slice(0, 1)) : Object.entries(value)
+  return members.flatMap(([key, member]) => [[...path, key], ...pathsIn(member, [...path, key])])
+}
+
+function removeIn(root: unknown, path: readonly string[]): void {
+  const owner = path.slice(0, -1).reduce((value, key) => (value as Record<string, unknown>)[key], root)
+  if (Array.isArray(owner)) owner.splice(Number(path.at(-1)), 1)
+  else Reflect.deleteProperty(owner as object, path.at(-1) ?? '')
 }
 
 interface Leaf {
@@ -293,120 +299,6 @@ const hasDefaults = (schema: JsonSchema): boolean => compileCheck(schema).fits(d
 
 const defaultsOf = (schema: JsonSchema): Record<string, unknown> => fillDefaults(schema, {}) as Record<string, unknown>
 
-function authChecks<Config>(preset: AnyPreset, settings: PresetCase<Config>): Check[] {
-  const { accepted, signed, scheme, hookToken = false } = settings
-  const { auth: declared } = preset
-  if (!declared)
-    return [
-      {
-        name: 'has an authentication',
-        advice: 'Name the scheme of the service in `auth`, or set `hookToken` in the case if it sends the hook token.',
-        run: () => expect({ hookToken, isSigned: signed !== undefined }).toEqual({ hookToken: true, isSigned: false }),
-      },
-    ]
-  const authOf = (signed: SignedSample): HookAuth => ({ ...declared, ...signed.auth })
-  return [
-    {
-      name: 'accepts a signed request and refuses one that was changed',
-      advice: 'Let `auth` describe how the service signs, and give a `signed` request as the service sends it.',
-      async run() {
-        const schemes = await schemesWith(scheme)
-        if (!signed) {
-          const { secret } = schemes.get(declared.scheme) ?? {}
-          return expect(secret, 'The preset has `auth`; give a `signed` request of the service.').toBe(false)
-        }
-        const auth = authOf(signed)
-        expect(compileCheck(hookAuthSchema(schemes)).problems(auth)).toEqual([])
-        expect([...hookAuthRules(auth, { schemes })].filter(({ warning }) => !warning)).toEqual([])
-        const verifier = createVerifier(auth, { schemes, log })
-        expect(await verify(verifier, signed)).toMatchObject({ ok: true })
-        expect(await verify(verifier, tamperWith(verifier, signed))).toMatchObject({ ok: false })
-      },
-    },
-    ...(signed
-      ? [
-          {
-            name: 'verifies what `trigger` signs, and rejects another secret, another body and an old time',
-            advice: 'Let the scheme sign the body and the time, and compare them with the secret.',
-            async run() {
-              const schemes = await schemesWith(scheme)
-              for (const sample of accepted)
-                await checkSigning(sample, {
-                  auth: authOf(signed),
-                  schemes,
-                  toleranceSeconds: settings.toleranceSeconds,
-                })
-            },
-          },
-        ]
-      : []),
-  ]
-}
-
-const { log } = createTestContext()
-
-const schemesWith = async (scheme: Scheme<never> | undefined): Promise<Schemes> => {
-  const { schemes } = await loadBuiltins()
-  return scheme ? new Map([...schemes, [scheme.name, scheme]]) : schemes
-}
-
-interface Signing {
-  auth: HookAuth
-  schemes: Schemes
-  toleranceSeconds: number | undefined
-}
-
-/** Signs as `svc-gateway trigger` does. Where the service has the only key, there is nothing to check. */
-async function checkSigning({ payload, headers = {} }: PresetSample, signing: Signing): Promise<void> {
-  const { auth, schemes } = signing
-  const { secret, secrets: _secrets, ...rest } = auth
-  const now = Date.now()
-  const unsigned = { url: 'https://gateway.example.com/hooks/x', headers, body: Buffer.from(JSON.stringify(payload)) }
-  const sent = trySigning(() => signRequest(auth, unsigned, { schemes, now }))
-  if (!sent || secret === undefined) return expect(isSignedByService(signing)).toBe(true)
-  const judge = (settings: object, at = now, body = sent.body) => {
-    const verifier = createVerifier({ ...rest, ...settings }, { schemes, log })
-    return verify(verifier, { ...sent, auth, body: body.toString(), at })
-  }
-  const other = otherSecret(secret)
-  expect(await judge({ secret })).toMatchObject({ ok: true })
-  expect(await judge({ secret: other })).toMatchObject({ ok: false })
-  if (createVerifier(auth, { schemes, log }).signsBody)
-    expect(await judge({ secret }, now, Buffer.concat([sent.body, Buffer.from(' ')]))).toMatchObject({ ok: false })
-  const seconds = signing.toleranceSeconds ?? toleranceOf(signing)
-  if (seconds !== undefined) expect(await judge({ secret }, now + (seconds + 2) * 1000)).toMatchObject({ ok: false })
-  expect(await judge({ secrets: [other, secret] })).toMatchObject({ ok: true, secretIndex: 1 })
-  const expired = { secret, notAfter: new Date(now - 1000).toISOString() }
-  expect(await judge({ secrets: [other, expired] })).toMatchObject({ ok: false })
-}
-
-function trySigning(sign: () => OutgoingRequest): OutgoingRequest | undefined {
-  try {
-    return sign()
-  } catch (error) {
-    if (isInputError(error)) return undefined
-    throw error
-  }
-}
-
-function isSignedByService({ auth, schemes }: Signing): boolean {
-  const scheme = schemes.get(auth.scheme) as Scheme<never>
-  const signatures = signaturesOf(scheme, settingsOfScheme(scheme, auth))
-  return scheme.createVerifier !== undefined || signatures.some(({ algorithm }) => algorithm === 'ed25519')
-}
-
-function toleranceOf({ auth, schemes }: Signing): number | undefined {
-  const scheme = schemes.get(auth.scheme) as Scheme<never>
-  const timed = signaturesOf(scheme, settingsOfScheme(scheme, auth)).find(({ timestamp }) => timestamp)
-  return timed && (auth.toleranceSeconds ?? timed.timestamp?.toleranceSeconds ?? 300)
-}
-
-/** Another secret in the same encoding. */
-function otherSecret(secret: string): string {
-  const middle = Math.floor(secret.length / 2)
-  return `${secret.slice(0, middle)}${secret[middle] === 'a' ? 'b' : 'a'}${secret.slice(middle + 1)}`
-}
-
 /** The preset behind the same code that serves `POST {hooks.path}/<name>`. */
 function openMapping(preset: Preset<never, never>, presetConfig: Record<string, unknown>) {
   const open = (config: Record<string, unknown>) =>
@@ -450,31 +342,20 @@ async function checkSamples(preset: SamplePreset, resolve: Resolve): Promise<voi
   }
 }
 
-const verify = (verifier: Verifier, { headers, body, at = Date.now(), url = '' }: SignedSample) =>
-  verifier.verify({
-    header: (name) => headers[name],
-    rawBody: Buffer.from(body),
-    method: 'POST',
-    url: () => url,
-    now: at,
-  })
-
-/** Another body, or another secret where the scheme shows it without signing. */
-function tamperWith({ signsBody, hiddenHeaders }: Verifier, sample: SignedSample): SignedSample {
-  if (signsBody) return { ...sample, body: `${sample.body} ` }
-  const secrets = new Set([...hiddenHeaders, 'authorization', 'x-svc-token'])
-  const headers = Object.entries(sample.headers).map(([name, value]) => [name, secrets.has(name) ? `${value}x` : value])
-  return { ...sample, headers: Object.fromEntries(headers) as Record<string, string> }
-}
-
 function deepFreeze(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze)
   return value
 }
 
+/** What a job has offered and logged. */
+interface JobRecord {
+  offered: readonly { id: string; payload: Json }[]
+  logged: TestContext['logged']
+}
+
 /** The first event cannot be stored, so the job tries again, or is lost and started again. */
-async function checkJob<Config>(preset: Preset<never, Config>, { config, emit }: JobCase<Config>): Promise<void> {
-  const { state, log } = createTestContext()
+async function checkJob<Config>(preset: Preset<never, Config>, { config, emit }: JobCase<Config>): Promise<JobRecord> {
+  const { state, log, logged } = createTestContext()
   const offered: { id: string; payload: Json }[] = []
   const arrivals = new EventTarget()
   let isStored = false
@@ -508,7 +389,19 @@ async function checkJob<Config>(preset: Preset<never, Config>, { config, emit }:
     expect(await offer(2)).toEqual(refused)
     await emit()
     expect((await offer(3))?.id).not.toBe(refused?.id)
+    return { offered, logged }
   } finally {
     await running.disposeAsync()
   }
+}
+
+async function keepsLogClean<Config>(preset: Preset<never, Config>, job: JobCase<Config>): Promise<void> {
+  const { offered, logged } = await checkJob(preset, job)
+  const texts = offered.flatMap(({ payload }) => textsIn(payload)).filter(({ text }) => /\S\s+\S/.test(text))
+  const said = inspect(logged, { depth: 10, maxStringLength: null, maxArrayLength: null })
+  const found = [
+    ...secretsOf(preset.config ?? {}, job.config()).flatMap((secret) => (said.includes(secret) ? ['a secret'] : [])),
+    ...texts.flatMap(({ path, text }) => (said.includes(text) ? [path.join('.')] : [])),
+  ]
+  expect(found, 'what the log has').toEqual([])
 }

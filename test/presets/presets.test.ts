@@ -6,6 +6,7 @@ import { eventHandlers as gitlabHandlers } from '../../plugins/presets/gitlab/ev
 import { presetContract } from '../contracts.ts'
 import { now, samples, stamp } from '../hooks/signing.ts'
 import { loadPresets } from './deliver.ts'
+import { valueAt, withValue } from './mutations.ts'
 import { payloads } from './payloads.ts'
 import type { Sample } from './sample.ts'
 
@@ -39,6 +40,29 @@ function aboutAnother(name: string): Sample[] {
   return [{ ...sample, what: 'another subject', payload }]
 }
 
+/** Where each service puts what identifies a webhook, where the payloads share it: a header, or paths in the payload. */
+const idPlaces: Readonly<Record<string, string | readonly (readonly string[])[]>> = {
+  circleci: [['id']],
+  'discord-interactions': [['id']],
+  github: 'x-github-delivery',
+  jira: [['comment', 'self']],
+  netlify: [['id']],
+  pagerduty: [['event', 'id']],
+  slack: [['event_id'], ['event', 'ts']],
+  stripe: [['id']],
+}
+
+/** The same webhooks with an id of their own each, as the service sends them. */
+const withOwnIds = (name: string, samples: readonly Sample[]): Sample[] =>
+  samples.map((sample, index) => {
+    const places = idPlaces[name] ?? []
+    if (typeof places === 'string') return { ...sample, headers: { ...sample.headers, [places]: `d${index}` } }
+    const present = places.filter((path) => typeof valueAt(sample.payload, path) === 'string')
+    const rename = (payload: unknown, path: readonly string[]) =>
+      withValue(payload, path, `${String(valueAt(payload, path))}${index}`)
+    return { ...sample, payload: present.reduce(rename, sample.payload) }
+  })
+
 describe('the presets', () => {
   it('all have payloads here', () => {
     expect(names.toSorted()).toEqual(Object.keys(payloads).toSorted())
@@ -69,10 +93,10 @@ for (const name of names) {
   const sample = samples.find(({ scheme }) => scheme === preset.auth?.scheme)
   const signed = payloads[name]?.signed ?? (sample && { auth: sample.auth, at: now, ...sample.send(stamp(sample)) })
   presetContract(preset, {
-    accepted: [
+    accepted: withOwnIds(name, [
       ...toldOf(name).filter(({ payload, headers }) => get(name).judge(payload, headers) !== 'skipped'),
       ...aboutAnother(name),
-    ],
+    ]),
     skipped: payloads[name]?.silent ?? [],
     refused: payloads[name]?.wrong ?? [],
     ...(signed ? { signed } : { hookToken: preset.auth === undefined }),
