@@ -37,7 +37,9 @@ export function withOtherProof<Request extends SignedRequestText>(
   return Object.entries(headers)
     .filter(([name]) => proof.includes(name))
     .flatMap(([name, value]) =>
-      forgeValues(value).map((forged) => ({ ...request, headers: { ...headers, [name]: forged } })),
+      forgeValues(value).map((forged) =>
+        Object.assign({}, request, { headers: Object.assign({}, headers, { [name]: forged }) }),
+      ),
     )
 }
 
@@ -45,7 +47,7 @@ export function withOtherProof<Request extends SignedRequestText>(
 export const withOtherBody = <Request extends SignedRequestText>(request: Request): Request[] =>
   ['', '{}', ...places.map((place) => changeAt(request.body, place))]
     .filter((body) => body !== request.body)
-    .map((body) => ({ ...request, body }))
+    .map((body) => Object.assign({}, request, { body }))
 
 /** Long runs of the characters of hex, base64 and tokens: digests and secrets. */
 export const digestsIn = (value: string): string[] => value.match(/[\w+/-]{16,}={0,2}/g) ?? []

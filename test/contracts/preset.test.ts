@@ -319,7 +319,9 @@ const jobMutants: readonly Mutant[] = [
 const job = { config: () => ({ minimumTotal: 1, token: 'the-token-of-the-feed' }), emit }
 const jobSuite: PresetCase<Config> = { ...suite, job }
 
-describe('with a job', () => presetContract(shop(), jobSuite))
+describe('with a job', () => {
+  presetContract(shop(), jobSuite)
+})
 
 const unproven = 'refuses a request without its proof'
 const otherProof = 'refuses a signature that is wrong in one place'
@@ -344,8 +346,13 @@ const gullibleMutant = ['accepts every signature', 'accepts a signed request and
 /** The shop, whose requests the till signs. */
 const shopWithTill = () => ({ ...shop(), auth: { scheme: 'till' } })
 
-describe('with a signature', () => presetContract(shopWithTill(), tillSuite()))
-describe('with a token', () => presetContract(shopWithTill(), tillSuite('accepts a token')))
+describe('with a signature', () => {
+  presetContract(shopWithTill(), tillSuite())
+})
+
+describe('with a token', () => {
+  presetContract(shopWithTill(), tillSuite('accepts a token'))
+})
 
 describe('the preset contract', () => {
   it.each<Mutant>(mutants)('finds a preset that %s', async (fault, name, detail) => {

@@ -27,6 +27,9 @@ export const presetContract = <Payload, Config>(preset: Preset<Payload, Config>,
 export function presetChecks<Payload, Config>(preset: Preset<Payload, Config>, settings: PresetCase<Config>): Check[] {
   const { config, accepted, skipped = [], refused = [], job, scheme } = settings
   const resolve = openMapping(preset, config ?? {})
+  let record: Promise<JobRecord> | undefined
+  // Two checks look at one run of the job.
+  const recordJob = (given: JobCase<Config>): Promise<JobRecord> => (record ??= checkJob(preset, given))
   const needsJob = job !== undefined || (preset.start && (preset.needsJob?.((config ?? {}) as Config) ?? true))
   return [
     {
@@ -60,13 +63,13 @@ export function presetChecks<Payload, Config>(preset: Preset<Payload, Config>, s
             async run() {
               if (!job) throw new Error('The preset has `start`; give a `job` with a service.')
               expect(preset.needsJob?.(job.config()) ?? true).toBe(true)
-              await checkJob(preset, job)
+              await recordJob(job)
             },
           },
           {
             name: 'keeps secrets and texts out of the log of its job',
             advice: 'Log ids and counts: neither the settings nor what people have written.',
-            run: async () => job && keepsLogClean(preset, job),
+            run: async () => job && keepsLogClean(await recordJob(job), secretsOf(preset.config ?? {}, job.config())),
           },
         ]
       : []),
@@ -226,7 +229,10 @@ async function toleratesMissing({ sample, resolve }: { sample: PresetSample; res
 function pathsIn(value: unknown, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return []
   const members = Array.isArray(value) ? Object.entries(value.slice(0, 1)) : Object.entries(value)
-  return members.flatMap(([key, member]) => [[...path, key], ...pathsIn(member, [...path, key])])
+  return members.flatMap(([key, member]) => {
+    const here = path.concat(key)
+    return [here].concat(pathsIn(member, here) as string[][])
+  })
 }
 
 function removeIn(root: unknown, path: readonly string[]): void {
@@ -395,12 +401,11 @@ async function checkJob<Config>(preset: Preset<never, Config>, { config, emit }:
   }
 }
 
-async function keepsLogClean<Config>(preset: Preset<never, Config>, job: JobCase<Config>): Promise<void> {
-  const { offered, logged } = await checkJob(preset, job)
+function keepsLogClean({ offered, logged }: JobRecord, secrets: readonly string[]): void {
   const texts = offered.flatMap(({ payload }) => textsIn(payload)).filter(({ text }) => /\S\s+\S/.test(text))
   const said = inspect(logged, { depth: 10, maxStringLength: null, maxArrayLength: null })
   const found = [
-    ...secretsOf(preset.config ?? {}, job.config()).flatMap((secret) => (said.includes(secret) ? ['a secret'] : [])),
+    ...secrets.flatMap((secret) => (said.includes(secret) ? ['a secret'] : [])),
     ...texts.flatMap(({ path, text }) => (said.includes(text) ? [path.join('.')] : [])),
   ]
   expect(found, 'what the log has').toEqual([])
