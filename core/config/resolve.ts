@@ -10,6 +10,7 @@ import type { ConfigDocument } from './file/read.ts'
 import { normalizeHooksPath, trimSlashes } from './hooks-path.ts'
 import { suggest } from './nearest.ts'
 import { secretValues } from './redaction.ts'
+import { setAsideRefused } from './refused-sections.ts'
 import type { RuleFinding } from './rules/rule.ts'
 import { checkRules } from './rules/rules.ts'
 import { type Config, type ConfigurableExtensions, createConfigSchema } from './schema/schema.ts'
@@ -47,11 +48,15 @@ export function examineConfig(
   const { named: document, asWritten } = nameSections(written, extensions.channels)
   const place: ResolvedConfig['place'] = (findings) => placeInFile(findings, { document: written, asWritten })
   const schema = createConfigSchema(extensions, document.value)
-  const files = resolveSecretFiles(document.value, schema, dir)
+  const { value, warnings: ignored } = setAsideRefused(document.value, { schema, extensions })
+  const isIgnored = ({ keys }: Finding): boolean =>
+    ignored.some((one) => one.keys.every((key, index) => keys[index] === key))
+  const files = resolveSecretFiles(value, schema, dir)
   const { valid, problems: schemaProblems } = checkSchema(schema, files.value)
   const config = valid as Config
-  const findings = checkRules({ config, extensions, env, dir })
-  const valueProblems = [...repeatedKeys(document), ...document.problems, ...files.problems, ...schemaProblems]
+  const findings = [...checkRules({ config, extensions, env, dir }), ...ignored]
+  const ofValues = document.problems.filter((one) => !isIgnored(one))
+  const valueProblems = [...repeatedKeys(document), ...ofValues, ...files.problems, ...schemaProblems]
   const errors = findings.filter(({ warning }) => !warning)
   const ofValidKeys = [...findings, ...readableSecretWarnings(document, config, schema)].filter(
     (finding) =>

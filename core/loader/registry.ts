@@ -1,6 +1,7 @@
 // Loads the built-in extensions and those of the configured plugins. A faulty extension is refused with one sentence;
 // the others start.
 import { fillDefaults } from '../config/defaults.ts'
+import type { RefusedExtension } from '../config/schema/schema.ts'
 import { isRecord } from '../config/walk.ts'
 import { withDeadline } from '../deadline.ts'
 import { firstLineOf } from '../errors.ts'
@@ -75,6 +76,8 @@ export interface Extensions {
   warnings: readonly string[]
   /** The same faults for programs. */
   findings: readonly PluginFinding[]
+  /** What was refused. The configuration may have sections for it. */
+  refused: readonly RefusedExtension[]
   /** The files of the plugins, without those of installed packages. */
   pluginFiles(): string[]
   /** Call it when the extensions are no longer used, or declare them with `using`. */
@@ -176,10 +179,17 @@ async function importPlugins(
 
 const describeFindings = (
   findings: readonly PluginFinding[],
-): Pick<Extensions, 'problems' | 'warnings' | 'findings'> => {
+): Pick<Extensions, 'problems' | 'warnings' | 'findings' | 'refused'> => {
   const sentencesOf = (wanted: PluginFinding['severity']) =>
     findings.flatMap(({ severity, sentence }) => (severity === wanted ? [sentence] : []))
-  return { findings, problems: sentencesOf('error'), warnings: sentencesOf('warning') }
+  const refused = findings.flatMap(({ severity, extension }) => (severity === 'error' ? [readName(extension)] : []))
+  return { findings, problems: sentencesOf('error'), warnings: sentencesOf('warning'), refused }
+}
+
+/** `toolset "dice"` */
+function readName(extension: string | undefined): RefusedExtension {
+  const [, kind, name] = /^(\w+) (".*")$/.exec(extension ?? '') ?? []
+  return kind !== undefined && name !== undefined ? { kind, name: JSON.parse(name) as string } : {}
 }
 
 /** How much longer than the limit of an import a plugin may block the process. */

@@ -1,7 +1,7 @@
 // The commands `plugin add`, `plugin list` and `plugin remove`, with npm and packages that are files.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ function start(plugins = '') {
 /** Packs a package with this module. */
 function pack(dir: string, { name, code, manifest = {} }: { name: string; code: string; manifest?: object }): string {
   const folder = join(dir, 'package')
-  mkdirSync(folder)
+  mkdirSync(folder, { recursive: true })
   const described = { name, version: '2.0.0', type: 'module', exports: './index.js', ...manifest }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(described))
   writeFileSync(join(folder, 'index.js'), code)
@@ -94,6 +94,37 @@ describe('plugin add', () => {
     })
     expect(config()).toBe(text(''))
     expect(existsSync(join(dir, 'node_modules', 'plugin-dice'))).toBe(false)
+  })
+
+  const dice = (settings: string) => `export default { kind: 'toolset', name: 'dice', description: 'Dice.',
+      config: { type: 'object', ${settings} },
+      open: async () => ({ tools: [], close: async () => undefined }) }`
+
+  it.each([
+    [
+      'an update that the gateway refuses',
+      { code: dice('properties: {}'), manifest: { engines: { 'svc-gateway': '>=9' } } },
+      /was refused: plugin-dice 2\.1\.0 needs svc-gateway >=9, .* Version 2\.0\.0 stays\.\n$/,
+    ],
+    [
+      'an update that the configuration does not fit',
+      { manifest: {}, code: dice("required: ['seed'], properties: { seed: { type: 'number' } }") },
+      /^The configuration does not fit plugin-dice 2\.1\.0: line 3: tools\.dice\.seed is required; change it, .* Version 2\.0\.0 stays\.\n$/,
+    ],
+  ])('refuses %s, and puts the version before it back', async (_what, update, sentence) => {
+    const { dir, file, plugin } = start()
+    const code = dice("properties: { sides: { type: 'number' } }")
+    expect(await plugin('add', pack(dir, { name: 'plugin-dice', code }))).toMatchObject({ code: 0 })
+    writeFileSync(file, text("'plugin-dice'").replace('plugins:', 'tools: { dice: { sides: 6 } }, plugins:'))
+    const files = ['package.json', 'package-lock.json', 'node_modules/plugin-dice/index.js']
+    const read = () => files.map((path) => readFileSync(join(dir, path), 'utf8'))
+    const before = read()
+    const next = { name: 'plugin-dice', ...update, manifest: { version: '2.1.0', ...update.manifest } }
+    const refused = await plugin('add', pack(dir, next))
+    expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) })
+    expect(read()).toEqual(before)
+    expect(readdirSync(dir).filter((name) => name.startsWith('.packages'))).toEqual([])
+    expect((await run(dir, ['check', '--config', file])).stdout).toMatch(/^ok$/m)
   })
 
   it('says which settings are required before it adds the entry', async () => {

@@ -147,15 +147,6 @@ describe('a start that fails', () => {
     )
   })
 
-  it('reports a rejected plugin before its unknown section', async () => {
-    const ended = await run(
-      '--config',
-      writeConfig(temporaryFolder(), { plugins: ['./pager.ts'], channels: { pager: {} } }),
-    )
-    expect(ended.code).toBe(1)
-    expect(ended.stderr).toMatch(/The plugin \\"\.\/pager\.ts\\" was refused[^]*channels\.pager is not a known key/)
-  })
-
   it('reports an unknown command', async () => {
     const ended = await run('chekc')
     expect(ended.code).toBe(1)
@@ -172,5 +163,35 @@ describe('the log of a start', () => {
     expect(await gateway.end('SIGTERM')).toBe(0)
     for (const line of ['chmod 600', 'webhooks are disabled; set hooks.enabled to enable them'])
       expect(gateway.log.join('\n')).toContain(line)
+  })
+})
+
+describe('a start with a plugin that is refused', () => {
+  it('ignores its sections with a warning', async () => {
+    const dir = temporaryFolder()
+    const file = join(dir, 'gateway.json5')
+    writeFileSync(join(dir, 'up.mjs'), 'export default {')
+    const up = {
+      tools: { up: { token: '${UP_TOKEN}' } },
+      channels: { up: { token: { file: 'nowhere' } } },
+      hooks: { enabled: true, token: 'hook-token-of-the-tests-0123456789', presets: ['up'], up: { minimum: 1 } },
+      providers: { up: { kind: 'up', apiKey: 'x' } },
+    }
+    const own = {
+      plugins: ['./up.mjs'],
+      gateway: { port: 0, auth: { token: 'gateway-token-of-the-tests-0123456789' } },
+    }
+    writeFileSync(file, JSON.stringify({ ...own, ...up }), { mode: 0o600 })
+    const gateway = await spawnGateway(file)
+    const refused = await fetch(`${gateway.url}/hooks/up`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${up.hooks.token}` },
+    })
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    expect(refused.status).toBe(404)
+    const log = gateway.log.join('\n')
+    for (const path of ['tools.up', 'channels.up', 'hooks.up', 'hooks.presets[0]', 'providers.up'])
+      expect(log).toContain(`${path} is ignored, because a plugin was refused that it may belong to`)
+    expect(log).toContain('The plugin \\"./up.mjs\\" was refused')
   })
 })

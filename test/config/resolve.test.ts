@@ -3,7 +3,9 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readConfigFile } from '../../core/config/file/read.ts'
-import { resolveConfig } from '../../core/config/resolve.ts'
+import type { ConfigProblem } from '../../core/config/config-error.ts'
+import { examineConfig, resolveConfig } from '../../core/config/resolve.ts'
+import type { ConfigurableExtensions } from '../../core/config/schema/schema.ts'
 import { errorOf, extensions, problemsOf, resolveText, temporaryFolder, write } from './document.ts'
 
 describe('an empty document', () => {
@@ -205,6 +207,36 @@ describe('a document with errors', () => {
     const error = errorOf(text, { SECRET: secret })
     expect(error.problems.length).toBeGreaterThan(7)
     expect(`${error.message} ${error.stack} ${JSON.stringify(error)}`).not.toContain('hunter2')
+  })
+})
+
+describe('the section of an extension that was refused', () => {
+  const examine = (document: object, refused: ConfigurableExtensions['refused']) => {
+    const file = write(JSON.stringify(document))
+    const { problems, resolved } = examineConfig(readConfigFile(file), { ...extensions, refused: refused ?? [] })
+    const pathsOf = (found: readonly ConfigProblem[]) => found.map(({ path }) => path)
+    return { problems: pathsOf(problems), warnings: pathsOf(resolved.warnings) }
+  }
+  const toolset = { kind: 'toolset', name: 'up' }
+
+  it.each([
+    ['has its name', { tools: { up: {} } }, [toolset], [], ['tools.up']],
+    ['has the name of another kind', { channels: { up: {} } }, [toolset], ['channels.up'], []],
+    ['has another name', { tools: { down: {} } }, [toolset], ['tools.down'], []],
+    ['may be of a plugin that could not be read', { tools: { up: {} } }, [{}], [], ['tools.up']],
+    ['looks like a typing error', { tools: { byProvidr: { a: {} } } }, [{}], ['tools.byProvidr'], []],
+    ['is no section', { tools: { up: ['exec'] } }, [{}], ['tools.up'], []],
+    ['is of a provider', { providers: { mine: { kind: 'up' } } }, [{}], [], ['providers.mine']],
+    ['is there although nothing was refused', { tools: { up: {} } }, [], ['tools.up'], []],
+  ] as const)('is ignored only where it can be one: it %s', (...[, document, refused, problems, warnings]) => {
+    expect(examine(document, refused)).toEqual({ problems, warnings })
+  })
+
+  it('does not ignore an `auth` whose scheme was refused: the hook would accept other credentials', () => {
+    const mappings = [{ match: { path: 'x' }, auth: { scheme: 'up', secret: 's' } }]
+    expect(examine({ hooks: { mappings } }, [{ kind: 'scheme', name: 'up' }]).problems).toEqual([
+      'hooks.mappings[0].auth.scheme',
+    ])
   })
 })
 

@@ -21,7 +21,7 @@ export async function check({ config, strict = false, json = false }: CheckOptio
   const { extensions, warnings, error } = examined
   const refused = extensions?.problems ?? []
   const faulty = extensions?.warnings ?? []
-  // Reported first, because the sections of rejected extensions are unknown keys.
+  // Reported first, because warnings about the sections of refused extensions follow from it.
   if (json) for (const finding of listFindings(examined)) printJson(finding)
   else {
     for (const problem of refused) process.stderr.write(`${problem}\n`)

@@ -1,14 +1,18 @@
 // The commands `plugin add`, `plugin list` and `plugin remove`: the plugins of a configuration, and their npm packages.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../../config/config-error.ts'
+import { ConfigError, describeProblem } from '../../config/config-error.ts'
 import { readLocatedConfig } from '../../config/file/locate.ts'
 import { changeListInFile } from '../../config/file/merge.ts'
 import type { ConfigDocument } from '../../config/file/read.ts'
+import { examineConfig } from '../../config/resolve.ts'
+import { textOf } from '../../kit/shapes.ts'
+import { readManifest } from '../../loader/plugin-package.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
 import { CommandError } from '../../plugin/errors.ts'
 import type { CommandContext } from '../../plugin/plugin.ts'
 import { describeNpmPackage, installPackage, readPackageSpec, uninstallPackage } from './npm.ts'
+import { savePackages } from './save-packages.ts'
 import { describeSettings } from './settings-needed.ts'
 
 interface Options {
@@ -27,17 +31,15 @@ export async function addPlugin(
   const document = readLocatedConfig(config)
   const { dir } = document
   const { name, version } = await describeNpmPackage(dir, spec)
-  const wasInstalled = isInstalled(dir, name)
+  const before = installedVersion(dir, name)
   ensureManifest(dir)
+  await using installed = await savePackages(dir, { name, version: before })
   await installPackage(dir, spec)
-  const undo = async (): Promise<void> => {
-    if (!wasInstalled) await uninstallPackage(dir, name).catch(() => undefined)
-  }
   using extensions = await loadExtensions({ ...document, plugins: [...new Set([...document.plugins, name])] })
-  const [problem] = problemsOf(extensions, name)
+  const problem = problemsOf(extensions, name)[0] ?? findMisfit(document, { name, version, extensions })
   if (problem !== undefined) {
-    await undo()
-    throw new CommandError(`${problem} ${wasInstalled ? 'It was updated.' : 'It was not added.'}`)
+    await installed.restore()
+    throw new CommandError(`${problem} ${before === undefined ? 'It was not added.' : `Version ${before} stays.`}`)
   }
   const own = listExtensions(extensions, name)
   const settings = describeSettings(own)
@@ -46,6 +48,22 @@ export async function addPlugin(
   if (json) terminal.printJson({ ...added, file: document.file, ...(missing.length > 0 && { missing }) })
   else terminal.print(describeAdded(added, { file: document.file, missing }))
   if (missing.length > 0) throw new CommandError(`"${name}" is installed, but not in \`plugins\` yet.`)
+}
+
+interface Candidate {
+  name: string
+  version: string
+  extensions: Extensions
+}
+
+/** Why the gateway would not start with an update of a plugin that the configuration has. */
+function findMisfit(document: ConfigDocument, { name, version, extensions }: Candidate): string | undefined {
+  if (!document.plugins.includes(name)) return undefined
+  const [problem] = examineConfig(document, extensions).problems
+  return (
+    problem &&
+    `The configuration does not fit ${name} ${version}: ${describeProblem(problem)}; change it, and run the command again.`
+  )
 }
 
 /** @returns what the configuration lacks, so that the entry was not written: the gateway would not start. */
@@ -137,8 +155,13 @@ export async function removePlugin(
 const listExtensions = ({ sources }: Extensions, source: string) =>
   [...sources].flatMap(([extension, from]) => (from === source ? [extension] : []))
 
-const isInstalled = (dir: string, name: string): boolean =>
-  !name.startsWith('.') && !name.startsWith('/') && existsSync(join(dir, 'node_modules', name, 'package.json'))
+const isInstalled = (dir: string, name: string): boolean => installedVersion(dir, name) !== undefined
+
+function installedVersion(dir: string, name: string): string | undefined {
+  const manifest = join(dir, 'node_modules', name, 'package.json')
+  if (name.startsWith('.') || name.startsWith('/') || !existsSync(manifest)) return undefined
+  return textOf(readManifest(manifest)['version']) ?? 'before'
+}
 
 /** npm records there what is installed. */
 function ensureManifest(dir: string): void {

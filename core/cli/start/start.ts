@@ -163,7 +163,7 @@ async function prepare(file: string, lifetime: ProcessLifetime): Promise<Prepare
   const extensions = await loadExtensions({ plugins: document.plugins, dir: document.dir, log: early })
   lifetime.opened.defer(async () => extensions.close())
   lifetime.signal.throwIfAborted()
-  // Logged before the check, because the sections of rejected extensions are unknown keys.
+  // Logged before the check, because warnings about the sections of refused extensions follow from it.
   for (const problem of [...extensions.problems, ...extensions.warnings]) early.warn(problem)
   const resolved = await resolveWithWarnings(document, extensions)
   const { config } = resolved

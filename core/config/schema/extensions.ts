@@ -23,6 +23,14 @@ export interface ConfigurableExtensions {
   providers: ReadonlyMap<string, Provider<never>>
   presets: ReadonlyMap<string, Preset<never>>
   schemes: ReadonlyMap<string, Scheme<never>>
+  /** Extensions that plugins would bring if they had not been refused. */
+  refused?: readonly RefusedExtension[]
+}
+
+/** Without a name, the whole plugin was refused, so nobody knows what it brings. */
+export interface RefusedExtension {
+  kind?: string
+  name?: string
 }
 
 /** The keys of the gateway that a channel and each of its accounts may set, and the settings of the channel. */

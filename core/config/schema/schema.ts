@@ -22,7 +22,14 @@ export type { LogConfig, SessionConfig, StorageConfig } from './basics.ts'
 export type { ClientConfig, GatewayConfig } from './gateway.ts'
 export type { HooksConfig } from './hooks.ts'
 export type { MappingConfig, PresetConfig } from './mappings.ts'
-export type { AccountConfig, ChannelConfig, ConfigurableExtensions, ProviderConfig, ToolsConfig } from './extensions.ts'
+export type {
+  AccountConfig,
+  ChannelConfig,
+  ConfigurableExtensions,
+  ProviderConfig,
+  RefusedExtension,
+  ToolsConfig,
+} from './extensions.ts'
 export type { ChannelGroupsConfig, ToolLists, ToolPolicyConfig, ToolScope } from './tool-policy.ts'
 
 /**
