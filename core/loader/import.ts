@@ -10,6 +10,7 @@ import { describeThrown, firstLineOf } from '../errors.ts'
 import * as kit from '../kit/kit.ts'
 import * as contract from '../plugin/plugin.ts'
 import { readVersion } from '../version.ts'
+import { findMissingImport, isTypeScript } from './missing-exports.ts'
 import { readManifest } from './plugin-package.ts'
 
 export interface ImportedModule {
@@ -67,6 +68,7 @@ export function createImporter({ dir, cacheDir = join(dir, 'state', 'jiti') }: I
       const module = await loader.import<{ default?: unknown }>(file).catch((error: unknown) => {
         throw error instanceof TypeError ? (missing[0] ?? error) : error
       })
+      refuseMissing(file, loader)
       // Of a module without a default export, jiti returns the module itself.
       return { file, exported: 'default' in module ? module.default : undefined }
     },
@@ -101,6 +103,15 @@ async function refuse(error: unknown, file: string, loader: Jiti): Promise<never
   const compiled = loader.transform({ filename: file, source: await readFile(file, 'utf8') })
   const [, line, column] = /^exports\.__JITI_ERROR__ = .*"line":(\d+),"column":(\d+)/.exec(compiled) ?? []
   throw line === undefined ? error : new SyntaxError(`${error.message}\n${file}:${line}:${column}`)
+}
+
+/** What Node says about such an import in JavaScript. */
+function refuseMissing(file: string, loader: Jiti): void {
+  const found = findMissingImport(file, { loader, own: ownModules })
+  if (!found) return
+  const { module, name } = found
+  if (module in ownModules) throw new MissingExportError(name, module)
+  throw new SyntaxError(`${found.file} imports "${name}", which "${module}" does not export`)
 }
 
 /** Describes a failed import in a few words, with file and line if they are known. */
@@ -201,8 +212,6 @@ function findPackageModule(
   const { name } = readManifest(manifest)
   return typeof name === 'string' ? find(name, pathToFileURL(manifest).href) : undefined
 }
-
-const isTypeScript = (file: string) => /\.[cm]?tsx?$/.test(file)
 
 /** CommonJS that was compiled from a default export is wrapped once more. */
 function defaultOf(module: { default?: unknown }): unknown {

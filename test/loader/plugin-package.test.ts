@@ -199,12 +199,35 @@ describe('a plugin for a newer contract that does not say so', () => {
     ['JavaScript', 'speech.js', fromFuture],
     ['TypeScript', 'speech.ts', fromFuture],
     ['TypeScript with a class', 'speech.ts', fromFuture.replace(/default .*/, 'class Mine extends defineSpeech {}')],
+    [
+      'TypeScript in a function',
+      'speech.ts',
+      `${fromFuture.replace(/default .*/, 'const mine = () => defineSpeech({})')}\n${dice}`,
+    ],
     ['TypeScript with a field', 'speech.ts', fromFuture.replace(/default .*/, 'const mine = defineSpeech.version')],
   ])('in %s is refused with the versions', async (_what, file, code) => {
     expect(await load(file, code)).toEqual([
       `The plugin "./${file}" was refused: plugin-x 1.2.0 imports "defineSpeech", which svc-gateway/plugin does not have ` +
         `in version ${readVersion()}; update svc-gateway, or use a version of the plugin that was made for this one.`,
     ])
+  })
+
+  it.each([
+    ['of a file', "import { roll } from './rules.ts'", /imports "roll", which ".\/rules\.ts" does not export/],
+    ['of a file that it imports', "import './more.ts'", /more\.ts imports "roll", which ".\/rules\.ts" does not/],
+    ['of Node', "import { readFileSink as roll } from 'node:fs'", /imports "readFileSink", which "node:fs" does not/],
+  ])('in TypeScript is refused, %s', async (_what, line, sentence) => {
+    const dir = temporaryFolder()
+    writeFileSync(join(dir, 'rules.ts'), 'export interface Rule { name: string }\nexport const rules: Rule[] = []')
+    writeFileSync(join(dir, 'more.ts'), "import { roll } from './rules.ts'\nexport const more = () => roll()")
+    const use = line.includes('roll') ? '\nexport const later = () => roll(1)' : ''
+    const types = "import { Rule } from './rules.ts'\nexport { Rule as Again } from './rules.ts'"
+    writeFileSync(join(dir, 'sound.ts'), `${types}\n${dice}\nexport const none: Rule[] = []`)
+    writeFileSync(join(dir, 'dice.ts'), `${line}\n${dice}${use}`)
+    using extensions = await loadExtensions({ plugins: ['./dice.ts'], dir })
+    expect(extensions.problems).toEqual([expect.stringMatching(sentence)])
+    using sound = await loadExtensions({ plugins: ['./sound.ts'], dir })
+    expect(sound.problems).toEqual([])
   })
 
   it.each(['optional.mjs', 'optional.ts'])('may look for it in %s', async (file) => {
