@@ -223,7 +223,7 @@ function retryAfterMsOf(error: unknown): number {
 }
 
 /** Why it is not open, for its state. The message of an `AuthError` is written for the operator. */
-function stateReason(error: unknown): string {
+export function stateReason(error: unknown): string {
   if (isAuthError(error)) return error.message
   const { reason, cause } = describeThrown(error)
   // The class of an ordinary error says nothing, and its message is a sentence for the operator.

@@ -64,6 +64,12 @@ export interface ToolsetContext extends ExtensionContext {
    * tools of the call before. A tool that is faulty, or whose name is in use, is left out with a warning in the log.
    */
   offer(tools: readonly Tool[]): void
+  /**
+   * Reports whether the open toolset works, for the state that the gateway shows: without an argument it does. It stays
+   * open in any case.
+   * @param problem a sentence or the error; an `AuthError` says that the credentials are refused
+   */
+  reportHealth(problem?: unknown): void
 }
 
 /** A set of tools with shared settings. Give `tools`, or `open` if the tools need settings or a connection. */
@@ -76,7 +82,8 @@ export interface Toolset<Config = unknown> {
   tools?: readonly Tool[]
   /**
    * The tools that `open` may return or offer, by name or by a name with `*`. It must not open anything. With it, the
-   * gateway can warn about names in a policy that match no tool.
+   * gateway can warn about names in a policy that match no tool. A tool that is offered without being expected is
+   * available only where the policy names it, its group or the toolset.
    */
   expected?(config: Config): readonly Pick<Tool, 'name' | 'group'>[]
   /**

@@ -2,7 +2,8 @@
 import { untilAborted } from '../deadline.ts'
 import { findToolFaults } from '../loader/verify.ts'
 import type { ExtensionContext, Log, Tool, Toolset, ToolsetContext } from '../plugin/plugin.ts'
-import { createSupervisor } from '../reconnect.ts'
+import { isAuthError } from '../plugin/errors.ts'
+import { createSupervisor, stateReason } from '../reconnect.ts'
 import { type Check, compileCheck } from '../typebox.ts'
 import { matches } from './names.ts'
 import { maxToolName, type Renames, renameTool, resolveToolName } from './rename.ts'
@@ -86,6 +87,9 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
       report(`The tool "${tool.name}" of the toolset "${name}" is left out: ${tooLong(newName)}.`)
       return []
     })
+  const expected = expectedTools(toolset, { settings, renames })
+  const isExpected = (tool: Tool): boolean => expected.some(({ declaredName }) => matches(declaredName, tool))
+  let problem: { reason: string; isAuth: boolean } | undefined
   let permanent: readonly RegisteredTool[] = []
   let offered: readonly RegisteredTool[] = []
 
@@ -93,7 +97,8 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
     // Schemas are compiled by the first call, because compiling a long list would block the gateway.
     const { valid, problems: faults } = validateTools(name, candidates, { compile: false })
     faults.forEach(warn)
-    offered = createEntries(valid)
+    // The operator could not know them, so nobody gets them by default.
+    offered = createEntries(valid.map((tool) => (isExpected(tool) ? tool : Object.assign({}, tool, { optIn: true }))))
     onChange(label)
   }
 
@@ -103,7 +108,16 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
     open: async ({ signal }) => {
       signal.addEventListener('abort', () => offer([]), { once: true })
       const offerWhileOpen: ToolsetContext['offer'] = (candidates) => !signal.aborted && offer(candidates)
-      const live = await (toolset as Toolset).open?.(settings, { ...context, signal, offer: offerWhileOpen })
+      problem = undefined
+      const reportHealth: ToolsetContext['reportHealth'] = (reported) => {
+        if (!signal.aborted) problem = reported === undefined ? undefined : describeReported(reported, redact)
+      }
+      const live = await (toolset as Toolset).open?.(settings, {
+        ...context,
+        signal,
+        offer: offerWhileOpen,
+        reportHealth,
+      })
       return {
         ...validateTools(name, live?.tools ?? [], { compile: !isVerified }),
         close: async () => await live?.close(),
@@ -126,6 +140,8 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
 
   function state(): ToolsetState {
     const { state: current, reason } = supervisor.health()
+    if (current === 'connected' && problem)
+      return { toolset: name, state: problem.isAuth ? 'unauthorized' : 'failing', reason: problem.reason }
     if (current === 'connected') return { toolset: name, state: 'open' }
     return {
       toolset: name,
@@ -136,8 +152,8 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
 
   const first = supervisor.open()
   await (stopping ? untilAborted(first, stopping).catch(() => void supervisor.standBy('the gateway stops')) : first)
-  const { state: now, reason } = state()
-  if (now !== 'open') {
+  const { state: now, reason } = supervisor.health()
+  if (now !== 'connected') {
     const next = now === 'unauthorized' ? 'change its settings' : 'it is tried again'
     problems.push(`The toolset "${name}" is left out: it could not be opened (${reason}); ${next}.`)
   }
@@ -145,7 +161,7 @@ export async function openToolset(toolset: Toolset<never>, opening: Opening): Pr
   return {
     permanent: () => permanent,
     offered: () => offered,
-    expected: expectedTools(toolset, { settings, renames }),
+    expected,
     problems,
     state,
     close: supervisor.close,
@@ -171,6 +187,11 @@ export function expectedTools(
     toolset,
   }))
 }
+
+const describeReported = (problem: unknown, redact: (text: string) => string = String) => ({
+  reason: redact(stateReason(problem)),
+  isAuth: isAuthError(problem),
+})
 
 const tooLong = (name: string): string =>
   `\`tools.rename\` calls it "${name.slice(0, 80)}", which has more than ${maxToolName} characters; choose a shorter name`

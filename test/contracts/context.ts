@@ -1,12 +1,21 @@
 // The context of an extension in tests: state in memory, a readable log, and a signal that can be aborted.
 import { writeBigInts } from '../../core/json.ts'
-import type { ChannelContext, ExtensionContext, Json, LoginContext, LoginQuestion } from '../../core/plugin/plugin.ts'
+import type {
+  ChannelContext,
+  ExtensionContext,
+  Json,
+  LoginContext,
+  LoginQuestion,
+  ToolsetContext,
+} from '../../core/plugin/plugin.ts'
 
 export interface TestContext extends ExtensionContext {
   /** The log lines of the extension, oldest first. */
   readonly logged: readonly { level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }[]
   /** For channels: ignores every report, because there are no deliveries. */
   undelivered: ChannelContext['undelivered']
+  /** For toolsets: ignores every report. */
+  reportHealth: ToolsetContext['reportHealth']
   /** For logins: resolves with the next of `answers`, and rejects after the last one. */
   ask: LoginContext['ask']
   /** The questions of a login, oldest first. */
@@ -33,6 +42,7 @@ export function createTestContext({ answers = [] }: { answers?: readonly string[
     signal: controller.signal,
     abort: () => controller.abort(),
     undelivered: async () => undefined,
+    reportHealth: () => undefined,
     asked,
     async ask(question) {
       const answer = answers[asked.push(question) - 1]

@@ -5,12 +5,17 @@ import { Socket } from 'node:net'
 /** Published by Node for each connection, and for each request of `fetch` or `node:http`, also on an open connection. */
 const channels = ['net.client.socket', 'undici:request:create', 'http.client.request.start'] as const
 
-/** @returns what has been sent or connected since, and a function that ends the watch */
-export function watchOutside(): { seen: readonly string[]; stop(): void } {
+/** @returns what has been sent or connected since, with the paths of requests, and a function that ends the watch */
+export function watchOutside(): { seen: readonly string[]; paths: readonly string[]; stop(): void } {
   const seen: string[] = []
-  const note = (_message: unknown, name: string | symbol) => void seen.push(String(name))
+  const paths: string[] = []
+  const note = (message: unknown, name: string | symbol) => {
+    seen.push(String(name))
+    const { request } = message as { request?: { path?: string } }
+    if (request?.path !== undefined) paths.push(request.path)
+  }
   for (const channel of channels) subscribe(channel, note)
-  return { seen, stop: () => channels.forEach((channel) => unsubscribe(channel, note)) }
+  return { seen, paths, stop: () => channels.forEach((channel) => unsubscribe(channel, note)) }
 }
 
 /** The client sockets of the process that have not been closed. */

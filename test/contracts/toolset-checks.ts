@@ -1,10 +1,11 @@
 // The checks of the toolset contract, as functions: the suite runs them, and a test runs them on faulty toolsets.
+import { once } from 'node:events'
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { expect } from 'vitest'
 import { InputError, isInputError } from '../../core/plugin/errors.ts'
 import { findFaults, findToolFaults } from '../../core/loader/verify.ts'
-import type { Tool, Toolset, ToolApi } from '../../core/plugin/plugin.ts'
+import type { Tool, ToolContext, Toolset, ToolApi } from '../../core/plugin/plugin.ts'
 import { matches } from '../../core/tools/names.ts'
 import { compileCheck } from '../../core/typebox.ts'
 import { secretsOf, within } from './channel-gateway.ts'
@@ -38,13 +39,24 @@ export interface ToolsetCase<Config> {
   toolApi?: Partial<ToolApi>
   /** The module of the toolset, such as `new URL('../src/index.ts', import.meta.url)`: it is imported alone, too. */
   module?: URL
-  /** How long a call may take to end after it was aborted. */
+  /** Required if the toolset offers tools that come later: ends the connections of the service, which can come again. */
+  disconnect?(): unknown
+  /** How long a call may take to end after it was aborted, and how long tools may take to come. */
   waitMs?: number
 }
 
 interface Bench {
-  withTools(use: (tools: readonly Tool[]) => Promise<void> | void): Promise<void>
+  /** Waits for the tools of the case, which may come later. */
+  withTools(use: (tools: readonly Tool[], live: LiveTools) => Promise<void> | void): Promise<void>
+  contextOf(context?: TestContext): ToolContext
   execute(tool: Tool, args: unknown, context?: TestContext): Promise<unknown>
+}
+
+interface LiveTools {
+  /** The tools at the moment. */
+  list(): readonly Tool[]
+  /** The names of those that came after `open`. */
+  offered(): string[]
 }
 
 export function toolsetChecks<Config>(toolset: Toolset<Config>, settings: ToolsetCase<Config>): Check[] {
@@ -73,13 +85,14 @@ export function toolsetChecks<Config>(toolset: Toolset<Config>, settings: Toolse
     {
       name: 'ends calls whose signal has aborted, and sends nothing',
       advice: 'Pass `context.signal` to whatever `execute` waits for, such as `fetch`.',
-      run: () => stops(bench, { calls, waitMs: settings.waitMs ?? 2_000 }),
+      run: () => stops(bench, settings),
     },
     {
       name: 'leaves no socket and no timer',
       advice: 'End every socket, process and timer when `execute` ends, or in `close` of the open toolset.',
-      run: () => leavesNothing(bench, { calls, waitMs: settings.waitMs ?? 2_000 }),
+      run: () => leavesNothing(bench, settings),
     },
+    ...behaviorChecks(settings, bench),
     ...secretChecks(toolset, settings, bench),
     ...panelChecks(toolset),
     ...(module
@@ -94,24 +107,40 @@ export function toolsetChecks<Config>(toolset: Toolset<Config>, settings: Toolse
   ]
 }
 
-function openBench<Config>(toolset: Toolset<Config>, { config, toolApi }: ToolsetCase<Config>): Bench {
+function openBench<Config>(toolset: Toolset<Config>, settings: ToolsetCase<Config>): Bench {
+  const { config, calls, toolApi, waitMs = 2_000 } = settings
+  const names = [...new Set(calls.map(({ tool }) => tool))]
   return {
     async withTools(use) {
       let offered: readonly Tool[] = []
+      const changes = new EventTarget()
+      const context = createTestContext()
       const opened = await toolset.open?.(config as Config, {
-        ...createTestContext(),
-        offer: (tools) => void (offered = tools),
+        ...context,
+        offer(tools) {
+          offered = tools
+          changes.dispatchEvent(new Event('offer'))
+        },
       })
+      const list = () => [...(toolset.tools ?? []), ...(opened?.tools ?? []), ...offered]
+      const lacks = () => names.filter((name) => !list().some((tool) => tool.name === name))
       try {
-        await use([...(toolset.tools ?? []), ...(opened?.tools ?? []), ...offered])
+        for (const end = Date.now() + waitMs; lacks().length > 0 && Date.now() < end;)
+          await once(changes, 'offer', { signal: AbortSignal.timeout(Math.max(1, end - Date.now())) }).catch(
+            () => undefined,
+          )
+        await use(list(), { list, offered: () => offered.map(({ name }) => name) })
       } finally {
-        await opened?.close()
+        context.abort()
+        if (opened) await within(opened.close(), waitMs, 'the end of `close`; it must end what it waits for')
       }
     },
-    async execute(tool, args, context = createTestContext()) {
-      const who = { agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' } as const
-      return await tool.execute(structuredClone(args) as never, { ...context, ...createTestToolApi(toolApi), ...who })
-    },
+    contextOf,
+    execute: async (tool, args, context) => await tool.execute(structuredClone(args) as never, contextOf(context)),
+  }
+
+  function contextOf(context = createTestContext()): ToolContext {
+    return { ...context, ...createTestToolApi(toolApi), agentId: 'main', sessionKey: 'agent:main:main', caller: 'http' }
   }
 }
 
@@ -134,16 +163,20 @@ function declarationChecks<Config>(
         await withTools((tools) => expect(tools.flatMap((tool) => findToolFaults(tool, { compile: true }))).toEqual([]))
       },
     },
-    ...(expected
+    ...(expected || toolset.open
       ? [
           {
             name: 'opens only tools that it declares as expected',
-            advice: 'Let `expected` name every tool that `open` returns or offers.',
+            advice:
+              'Let `expected` name every tool that `open` returns or offers: one that it does not name and that comes ' +
+              'later is available only where the policy names it.',
             async run() {
-              const names = expected(config as Config).map(({ name }) => name)
-              await withTools((tools) => {
+              const names = expected?.(config as Config).map(({ name }) => name)
+              await withTools((tools, { offered }) => {
+                const later = offered()
                 const brought = tools.filter((tool) => !toolset.tools?.includes(tool))
-                const strange = brought.filter((tool) => !names.some((name) => matches(name, tool)))
+                const counted = names ? brought : brought.filter(({ name }) => later.includes(name))
+                const strange = counted.filter((tool) => !names?.some((name) => matches(name, tool)))
                 expect(strange.map(({ name }) => name)).toEqual([])
               })
             },
@@ -177,7 +210,7 @@ const repeats = ({ withTools, execute }: Bench, calls: readonly ToolCall[]): Pro
     const failed: string[] = []
     for (const { tool: name, args } of calls) {
       const tool = toolOf(tools, name)
-      if (!(tool.repeatable ?? tool.changes === 'nothing')) continue
+      if (!isRepeatable(tool)) continue
       await execute(tool, args)
       await execute(tool, args).catch(() => failed.push(name))
     }
@@ -196,13 +229,128 @@ const refuses = ({ withTools, execute }: Bench, { tool: name, args }: Omit<ToolC
     expect(isInputError(refusal), `${name} must refuse this, but gave ${String(refusal)}`).toBe(true)
   })
 
+function behaviorChecks<Config>(settings: ToolsetCase<Config>, bench: Bench): Check[] {
+  const { calls } = settings
+  return [
+    {
+      name: 'declares the effects that its calls have',
+      advice:
+        "Declare `effects: ['sends']` where an argument reaches a service, 'reads-private' where a result is private, " +
+        'and `[]` only for a tool that calls nobody: an agent that holds external content may use such a tool freely.',
+      run: () => declaresEffects(bench, calls),
+    },
+    {
+      name: 'gives calls at the same time their own results',
+      advice: 'Keep what belongs to one call in `execute`, not in variables that all calls share.',
+      run: () => keepsCallsApart(bench, calls),
+    },
+    {
+      name: 'keeps texts out of the log',
+      advice: 'Log ids and counts: neither the texts of arguments nor those of results.',
+      run: () => keepsTexts(bench, calls),
+    },
+    {
+      name: 'offers its tools again after a lost connection',
+      advice:
+        'Call `offer` each time the connection is there again, with all tools, and give the case a `disconnect` if tools ' +
+        'come later.',
+      run: () => offersAgain(bench, settings),
+    },
+  ]
+}
+
+const declaresEffects = ({ withTools, execute, contextOf }: Bench, calls: readonly ToolCall[]): Promise<void> =>
+  withTools(async (tools) => {
+    const undeclared: string[] = []
+    for (const { tool: name, args } of calls) {
+      const tool = toolOf(tools, name)
+      const { effects = allEffects } = tool
+      const declared = typeof effects === 'function' ? await effects(args as never, contextOf()) : effects
+      expect(
+        declared.filter((effect) => !allEffects.includes(effect)),
+        `what \`effects\` of ${name} returns`,
+      ).toEqual([])
+      const outside = watchOutside()
+      await execute(tool, args).finally(outside.stop)
+      if (declared.length === 0 && outside.seen.length > 0) undeclared.push(`${name} calls a service`)
+      const sent = outside.paths.some((path) => textsOf(args).some((text) => holds(path, text)))
+      if (!declared.includes('sends') && sent) undeclared.push(`${name} sends its arguments`)
+    }
+    expect(undeclared).toEqual([])
+  })
+
+const allEffects: readonly string[] = ['reads-private', 'sends']
+
+/** Whether the path of a request has a text, however it is encoded. */
+const holds = (path: string, text: string): boolean =>
+  text.length > 2 &&
+  [text, encodeURIComponent(text), encodeURIComponent(text).replaceAll('%20', '+')].some((one) => path.includes(one))
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
+}
+
+const keepsCallsApart = ({ withTools, execute }: Bench, calls: readonly ToolCall[]): Promise<void> =>
+  withTools(async (tools) => {
+    const answered = calls.filter(({ tool, answer }) => answer !== undefined && isRepeatable(toolOf(tools, tool)))
+    const results = await Promise.all(answered.map(({ tool, args }) => execute(toolOf(tools, tool), args)))
+    expect(results).toEqual(answered.map(({ answer }) => answer))
+  })
+
+const isRepeatable = ({ repeatable, changes }: Tool): boolean => repeatable ?? changes === 'nothing'
+
+const keepsTexts = ({ withTools, execute }: Bench, calls: readonly ToolCall[]): Promise<void> =>
+  withTools(async (tools) => {
+    for (const { tool: name, args } of calls) {
+      const tool = toolOf(tools, name)
+      const context = createTestContext()
+      const result = await execute(tool, args, context)
+      const said = inspect(context.logged, { depth: 10, maxStringLength: null, maxArrayLength: null })
+      const texts = [...freeTexts(tool, args), ...textsOf(result).filter((text) => /\S\s+\S/.test(text))]
+      expect(
+        texts.filter((text) => text.length > 2 && said.includes(text)),
+        `texts in the log of ${name}`,
+      ).toEqual([])
+    }
+  })
+
+/** Texts that people write: not ids, which have a pattern, and not words of a list. */
+function freeTexts({ args: schema }: Tool, args: Record<string, unknown>): string[] {
+  const { properties = {} } = schema as { properties?: Record<string, Record<string, unknown>> }
+  return Object.entries(args).flatMap(([key, value]) => {
+    const { type, pattern, enum: words } = properties[key] ?? {}
+    return type === 'string' && !pattern && !words ? textsOf(value) : []
+  })
+}
+
+/** A connection that is lost is noticed a moment later. */
+const noticeMs = 50
+
+const offersAgain = (
+  { withTools, execute }: Bench,
+  { calls, disconnect, waitMs = 2_000 }: Timed & Pick<ToolsetCase<never>, 'disconnect'>,
+): Promise<void> =>
+  withTools(async (_tools, { list, offered }) => {
+    const names = offered()
+    const isTestable = names.length === 0 || disconnect !== undefined
+    expect(isTestable, 'The toolset offers tools; give a `disconnect` that ends the connections.').toBe(true)
+    if (names.length === 0 || !disconnect) return
+    await disconnect()
+    await delay(noticeMs)
+    const isBack = () => names.every((name) => offered().includes(name))
+    for (const end = Date.now() + waitMs; !isBack() && Date.now() < end;) await delay(5)
+    expect(offered(), 'the tools that are offered after the connection was lost').toEqual(expect.arrayContaining(names))
+    for (const { tool, args } of calls) if (names.includes(tool)) await execute(toolOf(list(), tool), args)
+  })
+
 interface Timed {
   calls: readonly ToolCall[]
-  waitMs: number
+  waitMs?: number | undefined
 }
 
 /** A call that has nothing to wait for may return its result. */
-const stops = ({ withTools, execute }: Bench, { calls, waitMs }: Timed): Promise<void> =>
+const stops = ({ withTools, execute }: Bench, { calls, waitMs = 2_000 }: Timed): Promise<void> =>
   withTools(async (tools) => {
     for (const { tool, args } of calls) {
       const context = createTestContext()
@@ -217,7 +365,7 @@ const stops = ({ withTools, execute }: Bench, { calls, waitMs }: Timed): Promise
     }
   })
 
-async function leavesNothing({ withTools, execute }: Bench, { calls, waitMs }: Timed): Promise<void> {
+async function leavesNothing({ withTools, execute }: Bench, { calls, waitMs = 2_000 }: Timed): Promise<void> {
   const resources = trackResources({ ofServers: false })
   try {
     await withTools(async (tools) => {
@@ -263,6 +411,19 @@ function secretChecks<Config>(
   })
   const outages: Outage[] = ['answers 500', 'cannot be reached']
   return [
+    {
+      name: 'keeps secrets out of the names, descriptions and schemas of its tools',
+      advice: 'Describe a tool without the settings: models, clients and the control page read its description.',
+      run: () =>
+        withTools((tools) => {
+          const told = JSON.stringify(
+            tools.map(({ name, group, description, args }) => [name, group, description, args]),
+          )
+          expect(secrets.filter((secret) => told.includes(secret)).length, 'secrets in what describes the tools').toBe(
+            0,
+          )
+        }),
+    },
     check('keeps secrets to itself', (run) => run()),
     ...outages.map((outage) =>
       check(`keeps secrets to itself when its service ${outage}`, (run) => duringOutage(outage, run)),

@@ -450,6 +450,7 @@ describe('the list of allowed tools', () => {
     const live = defineToolset<never>({
       name: 'live',
       description: 'Has tools now and then.',
+      expected: () => [{ name: 'late*' }],
       open: async (_config, { offer }) => {
         offered.resolve(offer)
         return { tools: plainTools('fixed'), close: async () => {} }
@@ -466,7 +467,9 @@ describe('the list of allowed tools', () => {
     const names = () => policy.listed(turn).map(({ tool }) => tool.name)
     expect(names()).toEqual(['fixed'])
     const offer = await offered.promise
-    offer(plainTools('late', 'late_evil'))
+    // Nobody could know the tool "odd", so nobody gets it without naming it.
+    offer(plainTools('late', 'late_evil', 'odd'))
+    expect(policy.judge(turn, 'odd').verdict).toBe('deny')
     const verdicts = ['late', 'late_evil'].map((tool) => policy.judge(turn, tool).verdict)
     expect([names(), ...verdicts]).toEqual([['fixed', 'late'], 'allow', 'deny'])
     offer([])

@@ -109,6 +109,27 @@ describe('the tool registry', () => {
     ])
   })
 
+  it('shows the health that an open toolset reports', async () => {
+    let report: ToolsetContext['reportHealth'] = () => {}
+    const live = toolset('live', {
+      open: async (_config, { reportHealth }) => {
+        report = reportHealth
+        reportHealth('The service does not answer yet.')
+        return { tools: [tool('found')], close: async () => {} }
+      },
+    })
+    const { states, list, problems } = await open([live])
+    const shown = { toolset: 'live', state: 'failing' }
+    expect([states(), problems]).toEqual([[{ ...shown, reason: 'The service does not answer yet.' }], []])
+    report()
+    expect(states()).toEqual([{ toolset: 'live', state: 'open' }])
+    report(new Error('It went away.', { cause: new Error('connect ECONNREFUSED') }))
+    expect(states()).toEqual([{ ...shown, reason: expect.stringContaining('It went away.') }])
+    report(new AuthError('The token is refused.'))
+    expect(states()).toEqual([{ toolset: 'live', state: 'unauthorized', reason: 'The token is refused.' }])
+    expect(list().map((entry) => entry.tool.name)).toEqual(['found'])
+  })
+
   it('withdraws what was offered by an attempt that failed, and ignores what it offers later', async () => {
     let offer: (tools: readonly Tool[]) => void = () => {}
     const early = toolset('early', {
