@@ -128,6 +128,11 @@ const noEvents = { events: [], end: [] }
 /** The answer that the suite of providers asks for. */
 export function answerFor(asked: ProviderAnswer): Answer {
   if ('tool' in asked) return { tool: asked.tool, rawArgs: asked.args }
+  if ('status' in asked) {
+    const body = { error: { message: 'It cannot be done.' } }
+    return { status: asked.status, headers: { 'retry-after': String(asked.retryAfterSeconds) }, body }
+  }
+  if (asked.breaks) return { drop: true, text: asked.text }
   return asked.hangs ? { hang: true, text: asked.text } : { text: asked.text }
 }
 

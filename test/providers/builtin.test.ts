@@ -11,9 +11,9 @@ providerContract(
   async (answer) => ({
     config: {},
     modelId: 'rules',
-    ...('tool' in answer && { prompt: `/${answer.tool} ${answer.args}` }),
+    prompt: 'tool' in answer ? `/${answer.tool} ${answer.args}` : 'Say something.',
   }),
-  { unknownModelId: 'gpt', without: ['brokenArguments', 'hangs'] },
+  { unknownModelId: 'gpt', without: ['breaks', 'brokenArguments', 'errors', 'hangs'] },
 )
 
 type Model = Extract<LanguageModel, { specificationVersion: 'v4' }>

@@ -9,13 +9,19 @@ export async function openModelServer(answer: ProviderAnswer) {
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.headers.authorization !== 'Bearer the key') return void response.writeHead(401).end()
     const { stream } = (await json(request)) as { stream?: boolean }
+    if ('status' in answer) {
+      const error = { error: { message: 'It cannot be done.' } }
+      const headers = { 'content-type': 'application/json', 'retry-after': String(answer.retryAfterSeconds) }
+      return void response.writeHead(answer.status, headers).end(JSON.stringify(error))
+    }
     if (!stream) {
       response.setHeader('content-type', 'application/json')
       return void response.end(JSON.stringify(whole(answer)))
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const chunk of chunks(answer)) response.write(`data: ${JSON.stringify(chunk)}\n\n`)
-    if (!('text' in answer && answer.hangs)) response.end('data: [DONE]\n\n')
+    if ('text' in answer && answer.breaks) response.write('', () => response.destroy())
+    else if (!('text' in answer && answer.hangs)) response.end('data: [DONE]\n\n')
   }
 
   const server = createServer((request, response) => void serve(request, response))
@@ -39,7 +45,9 @@ const callOf = (tool: string, args: string) => ({
   function: { name: tool, arguments: args },
 })
 
-function whole(answer: ProviderAnswer) {
+type Reply = Exclude<ProviderAnswer, { status: number }>
+
+function whole(answer: Reply) {
   const isCall = 'tool' in answer
   const content = isCall ? { content: null, tool_calls: [callOf(answer.tool, answer.args)] } : { content: answer.text }
   const choice = { index: 0, message: { role: 'assistant', ...content }, finish_reason: isCall ? 'tool_calls' : 'stop' }
@@ -54,8 +62,8 @@ const chunkOf = (delta: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 })
 
-function chunks(answer: ProviderAnswer): object[] {
-  if ('text' in answer && answer.hangs) return [chunkOf({ role: 'assistant', content: answer.text })]
+function chunks(answer: Reply): object[] {
+  if ('text' in answer && (answer.hangs || answer.breaks)) return [chunkOf({ role: 'assistant', content: answer.text })]
   const last = { ...chunkOf({}), choices: [], usage }
   if ('tool' in answer)
     return [
