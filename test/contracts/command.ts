@@ -1,8 +1,11 @@
 // What every command must do, run as a user runs it: in a process of its own, against a gateway.
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findFaults } from '../../core/loader/verify.ts'
 import type { Command } from '../../core/plugin/plugin.ts'
+import { advise } from './advise.ts'
 import { createTestGateway, type TestGateway } from './gateway.ts'
 import { findProgram } from './import-alone.ts'
 import { reportSuite } from './report.ts'
@@ -58,8 +61,12 @@ export interface CommandCase {
 export function commandContract(command: Command, { plugin, config, prepare, runs, refused = [] }: CommandCase): void {
   const name = command.name.split(' ')
   let gateway: TestGateway
-  const run = (words: readonly string[], input?: string): Promise<CommandResult> =>
-    runCommand(gateway, words, { ...(input !== undefined && { input }) })
+  const printed: string[] = []
+  const run = async (words: readonly string[], input?: string): Promise<CommandResult> => {
+    const ended = await runCommand(gateway, words, { ...(input !== undefined && { input }) })
+    printed.push(ended.stdout, ended.stderr)
+    return ended
+  }
 
   // Each run starts a process, which is slow on a busy machine.
   describe(`the command ${command.name}`, { timeout: 60_000 }, () => {
@@ -102,7 +109,25 @@ export function commandContract(command: Command, { plugin, config, prepare, run
       expect(ended.code).toBeGreaterThan(0)
       expect(ended.stderr).toMatch(/^[^\n]+\n$/)
     })
+
+    it('has printed no credential', () =>
+      advise('Print no token and no secret: terminals and scripts keep what a command prints.', () =>
+        expect(findCredentials(printed.join('\n'), gateway)).toEqual([]),
+      ))
   })
+}
+
+/** The keys of the credentials of a gateway that are in a text. */
+export function findCredentials(text: string, { dir }: Pick<TestGateway, 'dir'>): string[] {
+  const document: unknown = JSON.parse(readFileSync(join(dir, 'gateway.json5'), 'utf8'))
+  return listCredentials(document, []).flatMap(([path, value]) => (text.includes(value) ? [path] : []))
+}
+
+function listCredentials(value: unknown, path: readonly string[]): [path: string, value: string][] {
+  const isCredential = /token|secret|password|key$/i.test(path.at(-1) ?? '')
+  if (typeof value === 'string') return isCredential && value.length > 7 ? [[path.join('.'), value]] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, one]) => listCredentials(one, path.concat(key)))
 }
 
 const matching = (text: string | RegExp): unknown => (typeof text === 'string' ? text : expect.stringMatching(text))

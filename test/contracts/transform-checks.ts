@@ -11,6 +11,7 @@ import { type Extensions, loadExtensions } from '../../core/loader/registry.ts'
 import { createSandbox } from '../../core/sandbox/sandbox.ts'
 import { TransformError } from '../../core/sandbox/transform-error.ts'
 import type { TransformResult } from '../../core/transform.ts'
+import { advise } from './advise.ts'
 import { createTestContext } from './context.ts'
 
 /** One request. */
@@ -83,6 +84,14 @@ export function createTransformChecks(
           expect(isDeepStrictEqual(second, first), 'the second call must return what the first has returned').toBe(true)
         },
       })),
+      ...accepted.map((sample) => ({
+        name: `takes no recipient, agent or model from the payload: ${sample.what}`,
+        run: () => advise(recipientAdvice, () => choosesItself(sample, attempt)),
+      })),
+      ...accepted.map((sample) => ({
+        name: `prints no text of the payload: ${sample.what}`,
+        run: () => advise(printAdvice, () => printsNoText(sample, attempt)),
+      })),
       ...skipped.map((sample) => ({
         name: `skips ${sample.what}`,
         run: async () => expect(await resultOf(sample)).toBeNull(),
@@ -98,6 +107,55 @@ export function createTransformChecks(
       })),
     ],
   }
+}
+
+type Attempt = (sample: TransformSample) => Promise<Trial>
+
+const printAdvice = 'Print no texts of the payload: what a transform prints is in the log of the gateway.'
+
+async function printsNoText(sample: TransformSample, attempt: Attempt): Promise<void> {
+  const texts = textsIn(sample.payload).filter((text) => /\S\s+\S/.test(text))
+  const printed = JSON.stringify((await attempt(sample)).run?.logs ?? [])
+  expect(texts.filter((text) => printed.includes(JSON.stringify(text).slice(1, -1)))).toEqual([])
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+const recipientAdvice =
+  'Choose the recipient, the agent and the model in the mapping, or from a list in the transform: the sender writes the ' +
+  'payload, and could have replies sent to anybody.'
+
+/** What the operator decides. */
+const operatorFields = ['accountId', 'agentId', 'channel', 'model', 'threadId', 'to'] as const
+
+/** Changes each text of the payload that is such a field of the result, and looks whether the field follows. */
+async function choosesItself(sample: TransformSample & { result: TransformResult }, attempt: Attempt): Promise<void> {
+  const chosen = new Set(fieldsIn(sample.result).map(([, value]) => value))
+  const change = (text: string) => (chosen.has(text) ? `${text}-of-the-sender` : text)
+  const { run } = await attempt({ ...sample, payload: replaceTexts(sample.payload, change) })
+  const taken = fieldsIn(run?.result).filter(([, value]) => value.endsWith('-of-the-sender'))
+  expect(
+    taken.map(([field]) => field),
+    'fields that follow the payload',
+  ).toEqual([])
+}
+
+const fieldsIn = (result: unknown): [field: string, value: string][] =>
+  [result].flat().flatMap((action) =>
+    operatorFields.flatMap((field): [string, string][] => {
+      const value = (action as Record<string, unknown> | null | undefined)?.[field]
+      return typeof value === 'string' ? [[field, value]] : []
+    }),
+  )
+
+function replaceTexts(value: unknown, replace: (text: string) => string): unknown {
+  if (typeof value === 'string') return replace(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((one) => replaceTexts(one, replace))
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaceTexts(one, replace)]))
 }
 
 interface Trials {

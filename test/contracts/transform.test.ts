@@ -57,6 +57,8 @@ async function failuresOf(
 
 const returns = 'returns the result that the hook accepts for a full disk'
 const repeats = 'returns the same for the same request: a full disk'
+const chooses = 'takes no recipient, agent or model from the payload: a full disk'
+const prints = 'prints no text of the payload: a full disk'
 const skips = 'skips a disk with space'
 const refuses = 'refuses a payload without a disk with 400'
 
@@ -123,6 +125,21 @@ describe('the transform contract', () => {
       [returns]: expect.stringContaining('message is required'),
       [repeats]: expect.anything(),
     })
+  })
+
+  it.each([
+    ['takes the recipient from the payload', 'channel: "slack", to: payload.disk', chooses],
+    ['takes the agent from the payload', 'agentId: payload.disk', chooses],
+    ['takes the model from the payload', 'model: payload.disk', chooses],
+    ['prints a text of the payload', 'name: (console.log(payload.disk), "Disk")', prints],
+  ])('finds a transform that %s', async (what, fields, check) => {
+    const { sandbox, dir } = shared()
+    const file = write({ result: `[{ message: "full", ${fields} }]` }, join(dir, `${what}.ts`))
+    const disk = 'the disk of db1'
+    const result = [{ message: 'full', to: disk, agentId: disk, model: disk }]
+    const accepted = [{ what: 'a full disk', payload: { disk, used: 93 }, result }]
+    const found = await failuresOf(file, { accepted }, () => ({ ...sandbox, close: async () => undefined }))
+    expect(found[check]).toMatch(/^(?:Choose the recipient, the agent and the model in|Print no texts)/)
   })
 
   it.each(faulty)('finds a transform that %s', async (what, _change, expected) => {
