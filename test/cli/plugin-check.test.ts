@@ -98,6 +98,8 @@ describe('svc-gateway plugin check', limits, () => {
       stdout: [
         'svc-dice 1.2.0: toolset dice (roll)',
         'ok, bronze: a gateway loads it.',
+        'Not proven: what the toolset "dice" does when it is used; what the package contains that npm would publish; ' +
+          'that it works with the service itself, because the tests of a suite use a double.',
         'For silver:',
         `  ${prove} dice --test\n`,
       ].join('\n'),
@@ -111,6 +113,7 @@ describe('svc-gateway plugin check', limits, () => {
       findings: [],
       level: 'bronze',
       next: { level: 'silver', lacks: [`${prove} --test`] },
+      notProven: expect.arrayContaining(['what the package contains that npm would publish']),
     })
     // Compiled code is not cached there.
     expect(readdirSync(join(folder, 'dice')).filter((name) => name === 'state')).toEqual([])
@@ -136,7 +139,9 @@ describe('svc-gateway plugin check', limits, () => {
         'warning: The package "svc-dice" does not say which versions of svc-gateway it needs; add ' +
         '`"peerDependencies": { "svc-gateway": "^0.1.0" }`.\n',
     })
-    expect(stdout).toMatch(/\nok: a gateway loads it\.\nFor bronze:\n {2}Correct what is named above\.\n$/)
+    expect(stdout).toMatch(
+      /\nok: a gateway loads it\.\nNot proven: .*\nFor bronze:\n {2}Correct what is named above\.\n$/,
+    )
   })
 
   it('accepts warnings unless --strict is given', async () => {
@@ -252,7 +257,9 @@ describe('svc-gateway plugin check --test', limits, () => {
   it('finds gold in a package that has everything', async () => {
     const folder = packageWith([entry], whole)
     expect(await rate(folder)).toEqual({ code: 0, stderr: '', level: 'gold', lacks: [], suites: [entry] })
-    expect((await run(folder, ['plugin', 'check', '--test'])).stdout).toMatch(/\nok, gold: [^\n]+\n$/)
+    expect((await run(folder, ['plugin', 'check', '--test'])).stdout).toMatch(
+      /\nok, gold: [^\n]+\nNot proven: that it works with the service itself, because the tests of a suite use a double\.\n$/,
+    )
   })
 
   it('finds what is left to gold, and to silver', async () => {
@@ -261,8 +268,8 @@ describe('svc-gateway plugin check --test', limits, () => {
       level: 'silver',
       lacks: [
         'Test "edit" of the toolset "dice", instead of `without`.',
-        'Add a LICENSE.',
-        'Add a CHANGELOG.md.',
+        'Add a LICENSE to the package.',
+        'Add a CHANGELOG.md to the package; name it in `files` of package.json.',
         'Name in the README these settings of the toolset "dice": `sides`.',
         'Run the tests for each change: add a workflow, such as .github/workflows/test.yml.',
       ],
@@ -277,6 +284,20 @@ describe('svc-gateway plugin check --test', limits, () => {
       level: 'bronze',
       lacks: ['Let all tests of the toolset "dice" run and pass.'],
     })
+  })
+
+  it('rates the package that npm would publish, not the folder', async () => {
+    const folder = packageWith([entry], { ...whole, 'rules.ts': 'export const rules = []' })
+    const published = { ...manifest, scripts: { test: 'node report.js' }, files: ['dice.ts'] }
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(published))
+    expect(await rate(folder)).toMatchObject({
+      level: 'silver',
+      lacks: ['Add a CHANGELOG.md to the package; name it in `files` of package.json.'],
+    })
+    writeFileSync(join(folder, 'dice.ts'), `import { rules } from './rules.ts'\n${configured}\nexport { rules }`)
+    const { level, lacks } = await rate(folder)
+    expect(level).toBeUndefined()
+    expect(lacks).toEqual([expect.stringMatching(/^Add rules\.ts to `files` of package\.json/)])
   })
 
   it('prints what the page shows', async () => {

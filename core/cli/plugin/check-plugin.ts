@@ -9,6 +9,7 @@ import { print, printJson } from '../terminal.ts'
 import { examinePlugin } from './examine-plugin.ts'
 import type { ProbeReport } from './probe-plugin.ts'
 import { type Level, type Quality, rateQuality, suiteOf } from './quality.ts'
+import { listPackedFiles } from './npm.ts'
 import { runTests } from './run-tests.ts'
 
 interface CheckOptions {
@@ -27,9 +28,11 @@ export async function checkPlugin(options: CheckOptions): Promise<void> {
   const report = await examinePlugin(entry)
   const count = (wanted: string) => report.findings.filter(({ severity }) => severity === wanted).length
   const tests = test && count('error') === 0 ? await runTests(plugin) : undefined
-  const quality = rateQuality({ report, folder, tests, howToTest: describeTests(plugin, report) })
+  const packed = tests && (await listPackedFiles(plugin))
+  const quality = rateQuality({ report, folder, tests, packed, howToTest: describeTests(plugin, report) })
   if (tests && !tests.passed) process.stderr.write(tests.output)
-  if (json) printJson({ plugin: entry, ...report, ...quality, ...(tests && { suites: tests.suites }) })
+  const { files: _files, ...shown } = report
+  if (json) printJson({ plugin: entry, ...shown, ...quality, ...(tests && { suites: tests.suites }) })
   else printReport(entry, report, quality)
   if (count('error') > 0) throw new CommandError('A gateway would refuse the plugin; see above.')
   if (tests && !tests.passed) throw new CommandError('The tests of the plugin have failed; see above.')
@@ -55,8 +58,9 @@ function printReport(entry: string, { package: name = entry, extensions, finding
   for (const { severity, sentence } of findings)
     process.stderr.write(`${severity === 'warning' ? 'warning: ' : ''}${sentence}\n`)
   if (findings.some(({ severity }) => severity === 'error')) return
-  const { level, next } = quality
+  const { level, next, notProven } = quality
   print(`ok${level ? `, ${level}` : ''}: ${proofs[level ?? 'bronze']}.`)
+  print(`Not proven: ${notProven.join('; ')}.`)
   if (next) print([`For ${next.level}:`, ...next.lacks.map((sentence) => `  ${sentence}`)].join('\n'))
 }
 

@@ -60,7 +60,7 @@ async function collect(plugin: string, child: ChildProcess): Promise<ProbeReport
   )
   clearTimeout(timer)
   if (!hasEnded) (await explainEnd(name, { printed, isBlocked: signal === 'SIGKILL' })).forEach(add)
-  return { extensions: [], ...report, findings: [...(report?.findings ?? []), ...late] }
+  return { extensions: [], files: [], ...report, findings: [...(report?.findings ?? []), ...late] }
 }
 
 interface End {

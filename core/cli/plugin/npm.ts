@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { fieldsOf, listOf, textOf } from '../../kit/shapes.ts'
 import { CommandError } from '../../plugin/errors.ts'
 
 interface NpmPackage {
@@ -36,6 +37,13 @@ export async function describeNpmPackage(dir: string, spec: string): Promise<Npm
   if (typeof name !== 'string' || typeof version !== 'string')
     throw new CommandError(`npm does not say which package "${spec}" is.`)
   return { name, version }
+}
+
+/** The files of the package that `npm publish` would upload, relative to its folder. */
+export async function listPackedFiles(folder: string): Promise<string[]> {
+  const listed: unknown = JSON.parse(await runNpm(resolve(folder), ['pack', '--dry-run', '--json']))
+  const [found] = Array.isArray(listed) ? (listed as unknown[]) : Object.values(listed as object)
+  return listOf(fieldsOf(found)['files']).flatMap((file) => textOf(fieldsOf(file)['path']) ?? [])
 }
 
 export const installPackage = (dir: string, spec: string): Promise<string> => runNpm(dir, ['install', spec])

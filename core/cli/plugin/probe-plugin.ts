@@ -25,6 +25,8 @@ export interface ProbeReport {
     settings: readonly string[]
   }[]
   findings: readonly PluginFinding[]
+  /** The files that its import has read, without those of other packages. */
+  files: readonly string[]
 }
 
 /** How long the module is watched after its import, if it leaves something running. */
@@ -34,7 +36,7 @@ export async function probePlugin({ plugin, cache }: { plugin: string; cache: st
   const send = (message: ProbeMessage): void => void process.send?.(message)
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => send({ type: 'failed', problem: describeImportError(error) }))
-  const { findings, packages, sources } = await loadExtensions({
+  const { findings, packages, sources, pluginFiles } = await loadExtensions({
     plugins: [plugin],
     dir: process.cwd(),
     cacheDir: cache,
@@ -52,6 +54,7 @@ export async function probePlugin({ plugin, cache }: { plugin: string; cache: st
         description: describeExtension(one),
         settings: Object.keys(fieldsOf(fieldsOf('config' in one && one.config)['properties'])),
       })),
+      files: pluginFiles(),
       findings: [...findings, ...(found ? findUnstatedVersion(plugin, found) : [])],
     },
   })

@@ -1,6 +1,6 @@
 // The quality scale of plugins: which level is proven, and what the next one lacks.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import type { Extension } from '../../plugin/plugin.ts'
 import type { ProbeReport } from './probe-plugin.ts'
 import type { TestRun } from './run-tests.ts'
@@ -13,6 +13,8 @@ export interface Quality {
   level?: Level
   /** What the next level lacks, one sentence each. */
   next?: { level: Level; lacks: readonly string[] }
+  /** What nobody has looked at, each as a part of a sentence. */
+  notProven: readonly string[]
 }
 
 interface Evidence {
@@ -21,24 +23,41 @@ interface Evidence {
   folder: string | undefined
   /** Absent: the tests were not run. */
   tests: TestRun | undefined
+  /** The files of the package as npm would publish it. Absent: they were not listed. */
+  packed: readonly string[] | undefined
   /** How to run them. */
   howToTest: string
 }
 
 export function rateQuality(evidence: Evidence): Quality {
   let level: Level | undefined
+  const notProven = listUnproven(evidence)
   for (const next of levels) {
     const lacks = lackOf[next](evidence)
-    if (lacks.length > 0) return { ...(level && { level }), next: { level: next, lacks } }
+    if (lacks.length > 0) return { ...(level && { level }), next: { level: next, lacks }, notProven }
     level = next
   }
-  return { level: 'gold' }
+  return { level: 'gold', notProven }
+}
+
+function listUnproven({ report, tests, packed }: Evidence): string[] {
+  const leftOut = report.extensions.flatMap(({ kind, name }) =>
+    tests?.suites.some((run) => run.kind === kind && run.name === name)
+      ? []
+      : [`what the ${kind} "${name}" does when it is used`],
+  )
+  return [
+    ...leftOut,
+    ...(packed ? [] : ['what the package contains that npm would publish']),
+    'that it works with the service itself, because the tests of a suite use a double',
+  ]
 }
 
 const lackOf: Readonly<Record<Level, (evidence: Evidence) => string[]>> = {
-  bronze: ({ report }) => [
+  bronze: ({ report, folder, packed }) => [
     ...(report.package === undefined ? ['Put the module into a package; "svc-gateway plugin new" writes one.'] : []),
     ...(report.findings.length > 0 ? ['Correct what is named above.'] : []),
+    ...(folder !== undefined && packed ? findUnpacked(report.files, { folder, packed }) : []),
   ],
   silver({ report, tests, howToTest }) {
     if (!tests) return [`Prove what it does when it is used: ${howToTest}`]
@@ -47,9 +66,9 @@ const lackOf: Readonly<Record<Level, (evidence: Evidence) => string[]>> = {
       ...report.extensions.flatMap((one) => findUntested(one, tests.suites)),
     ]
   },
-  gold: ({ report, tests, folder }) => [
+  gold: ({ report, tests, folder, packed = [] }) => [
     ...report.extensions.flatMap((one) => findLeftOut(one, tests?.suites ?? [])),
-    ...(folder === undefined ? [] : findMissingFiles(folder, report)),
+    ...(folder === undefined ? [] : findMissingFiles({ folder, packed }, report)),
   ],
 }
 
@@ -88,8 +107,21 @@ function findLeftOut(extension: Declared, suites: readonly SuiteRun[]): string[]
 
 const workflows = ['.github/workflows', '.forgejo/workflows', '.gitea/workflows', '.gitlab-ci.yml', '.circleci']
 
-function findMissingFiles(folder: string, { extensions }: ProbeReport): string[] {
-  const names = readdirSync(folder)
+interface Package {
+  folder: string
+  packed: readonly string[]
+}
+
+/** Files without which the package cannot be imported by those who install it. */
+const findUnpacked = (files: readonly string[], { folder, packed }: Package): string[] =>
+  files
+    .map((file) => relative(realpathSync(folder), file).replaceAll('\\', '/'))
+    .filter((path) => !path.startsWith('../') && !packed.includes(path))
+    .map((path) => `Add ${path} to \`files\` of package.json: it is imported, and the published package would lack it.`)
+
+/** A workflow runs where the source is; everything else must be in the published package. */
+function findMissingFiles({ folder, packed }: Package, { extensions }: ProbeReport): string[] {
+  const names = packed.filter((path) => !path.includes('/'))
   const find = (pattern: RegExp): string | undefined => names.find((name) => pattern.test(name))
   const readme = find(/^readme\b/i)
   const text = readme === undefined ? '' : readFileSync(join(folder, readme), 'utf8')
@@ -98,9 +130,11 @@ function findMissingFiles(folder: string, { extensions }: ProbeReport): string[]
     return keys.length > 0 ? [`Name in the README these settings of the ${kind} "${name}": ${keys.join(', ')}.`] : []
   })
   return [
-    ...(find(/^licen[cs]e\b/i) === undefined ? ['Add a LICENSE.'] : []),
-    ...(find(/^change(?:log|s)\b/i) === undefined ? ['Add a CHANGELOG.md.'] : []),
-    ...(readme === undefined ? ['Add a README.md.'] : []),
+    ...(find(/^licen[cs]e\b/i) === undefined ? ['Add a LICENSE to the package.'] : []),
+    ...(find(/^change(?:log|s)\b/i) === undefined
+      ? ['Add a CHANGELOG.md to the package; name it in `files` of package.json.']
+      : []),
+    ...(readme === undefined ? ['Add a README.md to the package.'] : []),
     ...(readme === undefined ? [] : unnamed),
     ...(workflows.some((path) => existsSync(join(folder, path)))
       ? []
