@@ -394,9 +394,19 @@ function toolNames(extension: Extension): string[] {
   if (extension.kind !== 'toolset') return []
   const { tools, expected, config = {} } = extension as Toolset
   const settings = fillDefaults(config, {})
-  const later = typeof expected === 'function' && fits(config, settings) ? expected(settings) : []
+  const later = typeof expected === 'function' ? expectedNames(() => expected(settings), fits(config, settings)) : []
   const names = [...listOf(tools), ...listOf(later)].map((tool) => textOf(fieldsOf(tool)['name']) ?? '')
   return names.filter((name) => name !== '' && !name.includes('*'))
+}
+
+/** Without its required settings a toolset may not know its tools. */
+function expectedNames(list: () => readonly { name: string }[], hasSettings: boolean): readonly { name: string }[] {
+  try {
+    return list()
+  } catch (error) {
+    if (hasSettings) throw error
+    return []
+  }
 }
 
 const fits = (schema: JsonSchema, value: unknown): boolean => listProblems(schema, value).length === 0

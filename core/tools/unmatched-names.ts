@@ -125,18 +125,26 @@ function listsIn(value: unknown, keys: readonly string[]): List[] {
 export function findToolClashes(config: Pick<Config, 'tools'>, { toolsets }: Pick<Extensions, 'toolsets'>) {
   const renames = config.tools.rename ?? {}
   const taken = new Map<string, string>()
-  return [...toolsets.values()].flatMap(({ name: toolset, tools = [] }) =>
-    tools.flatMap(({ name: declaredName }): UnmatchedName[] => {
-      const name = resolveToolName(renames, { toolset, name: declaredName })
-      const owner = taken.get(name)
-      if (owner === undefined) taken.set(name, toolset)
-      if (owner === undefined) return []
-      const problem =
-        `leaves two tools with the name "${name}", of the toolsets "${owner}" and "${toolset}", so the second one is ` +
-        `left out; rename it: { '${toolset}': { ${declaredName}: '…' } }`
-      return [{ keys: ['tools', 'rename'], problem }]
-    }),
+  return [...toolsets.values()].flatMap(({ name: toolset, tools = [], expected }) =>
+    namesOf({ tools, expected }, config.tools[toolset] ?? {}).flatMap(
+      (declaredName): (UnmatchedName & { toolset: string })[] => {
+        const name = resolveToolName(renames, { toolset, name: declaredName })
+        const owner = taken.get(name)
+        if (owner === undefined) taken.set(name, toolset)
+        if (owner === undefined) return []
+        const problem =
+          `leaves two tools with the name "${name}", of the toolsets "${owner}" and "${toolset}", so the second one is ` +
+          `left out; rename it: { '${toolset}': { ${declaredName}: '…' } }`
+        return [{ keys: ['tools', 'rename'], problem, toolset }]
+      },
+    ),
   )
+}
+
+/** The names of the tools that a toolset declares, and of those that it expects to open. */
+function namesOf({ tools = [], expected }: Pick<Toolset<never>, 'tools' | 'expected'>, settings: unknown): string[] {
+  const later = expected?.(settings as never) ?? []
+  return [...new Set([...tools, ...later].map(({ name }) => name))].filter((name) => !name.includes('*'))
 }
 
 /** Whether every toolset declares its tools, so that names can be checked without opening one. */

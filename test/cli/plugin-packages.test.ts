@@ -127,6 +127,26 @@ describe('plugin add', () => {
     expect((await run(dir, ['check', '--config', file])).stdout).toMatch(/^ok$/m)
   })
 
+  it('says which tools are left out because their names are taken, and so does check', async () => {
+    const { dir, file, plugin } = start()
+    const code = `const tool = { name: 'web_fetch', description: 'x', args: { type: 'object' }, execute: () => 1 }
+      export default [
+        { kind: 'toolset', name: 'dice', description: 'Dice.', tools: [tool] },
+        { kind: 'toolset', name: 'later', description: 'Later.', expected: () => [{ name: 'exec' }],
+          config: { type: 'object', required: ['x'], properties: { x: { type: 'number' } } },
+          open: async () => ({ tools: [], close: async () => undefined }) },
+      ]`
+    writeFileSync(file, text('').replace('plugins:', 'tools: { later: { x: 1 } }, plugins:'))
+    const added = await plugin('add', pack(dir, { name: 'plugin-dice', code }))
+    const sentence = (name: string, [owner, toolset]: readonly [string, string]) =>
+      `tools.rename leaves two tools with the name "${name}", of the toolsets "${owner}" and "${toolset}", so the second`
+    const sentences = [sentence('web_fetch', ['web', 'dice']), sentence('exec', ['exec', 'later'])]
+    const checked = await run(dir, ['check', '--config', file])
+    const examined = await run(dir, ['plugin', 'check', join(dir, 'node_modules', 'plugin-dice')])
+    for (const one of sentences) for (const shown of [added.stdout, checked.stderr]) expect(shown).toContain(one)
+    for (const name of ['web_fetch', 'exec']) expect(examined.stderr).toContain(`already has a tool "${name}"`)
+  })
+
   it('says which settings are required before it adds the entry', async () => {
     const { dir, plugin, config } = start()
     const code = `export default { kind: 'toolset', name: 'dice', description: 'Dice.',

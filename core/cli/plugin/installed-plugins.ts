@@ -10,7 +10,8 @@ import { textOf } from '../../kit/shapes.ts'
 import { readManifest } from '../../loader/plugin-package.ts'
 import { type Extensions, loadExtensions } from '../../loader/registry.ts'
 import { CommandError } from '../../plugin/errors.ts'
-import type { CommandContext } from '../../plugin/plugin.ts'
+import type { CommandContext, Extension } from '../../plugin/plugin.ts'
+import { findToolClashes } from '../../tools/unmatched-names.ts'
 import { describeNpmPackage, installPackage, readPackageSpec, uninstallPackage } from './npm.ts'
 import { savePackages } from './save-packages.ts'
 import { describeSettings } from './settings-needed.ts'
@@ -44,7 +45,9 @@ export async function addPlugin(
   const own = listExtensions(extensions, name)
   const settings = describeSettings(own)
   const missing = document.plugins.includes(name) ? [] : addEntry(document, name, extensions)
-  const added = { name, version, extensions: own.map(({ kind, name: called }) => ({ kind, name: called })), settings }
+  const leftOut = listLeftOut(document, { extensions, own })
+  const brought = own.map(({ kind, name: called }) => ({ kind, name: called }))
+  const added = { name, version, extensions: brought, settings, ...(leftOut.length > 0 && { leftOut }) }
   if (json) terminal.printJson({ ...added, file: document.file, ...(missing.length > 0 && { missing }) })
   else terminal.print(describeAdded(added, { file: document.file, missing }))
   if (missing.length > 0) throw new CommandError(`"${name}" is installed, but not in \`plugins\` yet.`)
@@ -66,6 +69,17 @@ function findMisfit(document: ConfigDocument, { name, version, extensions }: Can
   )
 }
 
+/** A sentence for each tool of the plugin whose name is taken. */
+function listLeftOut(
+  document: ConfigDocument,
+  { extensions, own }: { extensions: Extensions; own: readonly Extension[] },
+): string[] {
+  const { config } = examineConfig(document, extensions).resolved
+  return findToolClashes(config, extensions)
+    .filter(({ toolset }) => own.some((one) => one.kind === 'toolset' && one.name === toolset))
+    .map(({ keys, problem }) => `${keys.join('.')} ${problem}.`)
+}
+
 /** @returns what the configuration lacks, so that the entry was not written: the gateway would not start. */
 function addEntry(document: ConfigDocument, name: string, extensions: Extensions): string[] {
   try {
@@ -82,13 +96,19 @@ interface Added {
   version: string
   extensions: readonly { kind: string; name: string }[]
   settings: readonly string[]
+  leftOut?: readonly string[]
 }
 
-function describeAdded({ name, version, extensions, settings }: Added, { file, missing }: AddedTo): string {
+function describeAdded(
+  { name, version, extensions, settings, leftOut = [] }: Added,
+  { file, missing }: AddedTo,
+): string {
   const brings = extensions.map((one) => `${one.kind} ${one.name}`).join(', ')
   const head = `${name} ${version} is installed: ${brings}.`
   if (missing.length === 0)
-    return [head, `It is in \`plugins\` of ${file}. Restart the gateway to load it.`, ...settings].join('\n')
+    return [head, `It is in \`plugins\` of ${file}. Restart the gateway to load it.`, ...settings, ...leftOut].join(
+      '\n',
+    )
   const add = `Add '${name}' to \`plugins\` of ${file} together with these settings:`
   return [head, add, ...missing.map((sentence) => `  ${sentence}`)].join('\n')
 }
