@@ -1,6 +1,7 @@
 // The quality scale of plugins: which level is proven, and what the next one lacks.
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { resolveLinks } from '../../config/file/paths.ts'
 import type { Extension } from '../../plugin/plugin.ts'
 import type { ProbeReport } from './probe-plugin.ts'
 import type { TestRun } from './run-tests.ts'
@@ -115,7 +116,7 @@ interface Package {
 /** Files without which the package cannot be imported by those who install it. */
 const findUnpacked = (files: readonly string[], { folder, packed }: Package): string[] =>
   files
-    .map((file) => relative(realpathSync(folder), file).replaceAll('\\', '/'))
+    .map((file) => relative(resolveLinks(folder), file).replaceAll('\\', '/'))
     .filter((path) => !path.startsWith('../') && !packed.includes(path))
     .map((path) => `Add ${path} to \`files\` of package.json: it is imported, and the published package would lack it.`)
 
