@@ -3,8 +3,9 @@ import { createHmac } from 'node:crypto'
 import { presetContract } from 'svc-gateway/testing'
 import { preset, scheme } from '../src/index.ts'
 
+// The shop gives each webhook an id of its own.
 const order = (total: number, type = 'order.created') => ({
-  id: 'w1',
+  id: `w-${total}-${type}`,
   type,
   order: { number: 'A-1', total, currency: 'EUR' },
 })
