@@ -61,12 +61,13 @@ const withBigInts =
     return numbers !== value && fits(numbers)
   }
 
-/** A copy with numbers in the place of BigInts; the value itself if it holds none. */
-function withNumbers(value: unknown): unknown {
+/** A copy with numbers in the place of BigInts; the value itself if it holds none. A plugin's value may hold itself. */
+function withNumbers(value: unknown, seen = new Set<object>()): unknown {
   if (typeof value === 'bigint') return Number(value)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || seen.has(value)) return value
+  seen.add(value)
   const before = Object.entries(value)
-  const after = before.map(([key, field]) => [key, withNumbers(field)] as const)
+  const after = before.map(([key, field]) => [key, withNumbers(field, seen)] as const)
   if (after.every(([, field], index) => Object.is(field, before[index]?.[1]))) return value
   return Array.isArray(value) ? after.map(([, field]) => field) : Object.fromEntries(after)
 }

@@ -73,7 +73,9 @@ export function acceptContract(opened: OpenStore): void {
       const request = newRequest()
       await store.accept({ at: start, request })
       const runs = [newRun({ sessionKey: 'agent:main:refused' })]
-      const unwritable = { owner: 'pager', key: 'cursor', value: 1n as never }
+      const circular: unknown[] = []
+      circular.push(circular)
+      const unwritable = { owner: 'pager', key: 'cursor', value: circular as never }
       const refused = [
         { at: start, request, runs },
         { at: start, request: newRequest(), runs, state: unwritable },
