@@ -377,7 +377,7 @@ function buildDelivery(context: ServiceContext, { runs, events, tracing }: Servi
     onEvent: (event: NewEvent) => events.announce([event]),
   }
   const connections = buildConnections(context, {
-    reportLateFailure: createLateFailures({ store, ...failureEvents, log }),
+    reportLateFailure: createLateFailures({ store, ...failureEvents, redact: redactor.text, log }),
     takeOver: (account) => outbox.takeOver(account),
   })
   const logins = createLogins({ connections, redact: redactor.text, hide: redactor.hideForNow, log })
@@ -397,6 +397,7 @@ function buildDelivery(context: ServiceContext, { runs, events, tracing }: Servi
     resolve: (recipient) => current().resolveRecipient(recipient),
     ...failureEvents,
     readFile: readWorkspaceFile,
+    redact: redactor.text,
     onAttempt: tracing?.delivery,
     replicas: isShared ? replicas : undefined,
     log,

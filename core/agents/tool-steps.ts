@@ -184,12 +184,12 @@ const endUnmade = (
   ...step,
   status,
   endedAt: Date.now(),
-  detail: { ...step.detail, error },
+  content: { ...step.content, error },
   message: createResult(request, { type: 'error-text', value: error }),
 })
 
 interface CallEnd extends Pick<RunningCall, 'status' | 'content'> {
-  detail: Pick<ToolStep, 'error' | 'resultLength'>
+  detail: Pick<ToolStep, 'resultLength'>
   output: Json
   /** Present: nothing has happened, because a person must approve the call first. */
   asks?: ApprovalReason
@@ -212,7 +212,7 @@ async function attemptCall({ problem }: CallRequest, call: () => Promise<Json>):
     if (error instanceof ApprovalRequiredError) return { ...ended, asks: error.reason }
     if (error.code !== 'tool_failed' || error.cause === undefined) return ended
     const { reason, cause } = describeThrown(error.cause)
-    return { ...ended, content: { thrown: cause === undefined ? reason : `${reason}; ${cause}` } }
+    return { ...ended, content: { ...ended.content, thrown: cause === undefined ? reason : `${reason}; ${cause}` } }
   }
 }
 
@@ -224,8 +224,8 @@ function toOutput(read: Json): Json {
 
 const failedCall = (status: 'failed' | 'refused', error: string): CallEnd => ({
   status,
-  detail: { error },
-  content: {},
+  detail: {},
+  content: { error },
   output: { type: 'error-text', value: error },
 })
 

@@ -63,8 +63,6 @@ export interface TurnInput {
   onDelta?: ((text: string) => void) | undefined
   /** Called once, before the first tool returns external content to a turn that had none. */
   onExternalContent?: (() => Promise<void>) | undefined
-  /** Called with what a tool threw, of which the model reads nothing. */
-  onToolError?: ((tool: string, error: unknown) => void) | undefined
 }
 
 export interface TurnResult {
@@ -313,25 +311,17 @@ function createCalls({ invoke, check }: TurnDeps, { input, conversation, signal 
     conversation,
     attempt: input.attempt,
     check: (tool) => check(subject, tool),
-    call: async (tool, args, { number, approved }) => {
-      try {
-        const trace = input.traceOfStep?.(number)
-        const { runId } = input
-        return await invoke({
-          tool,
-          args: wellFormed(args),
-          subject,
-          runId,
-          trace,
-          signal,
-          approved,
-          onExternalContent,
-        })
-      } catch (error) {
-        if (error instanceof GatewayError && error.code === 'tool_failed') input.onToolError?.(tool, error.cause)
-        throw error
-      }
-    },
+    call: async (tool, args, { number, approved }) =>
+      await invoke({
+        tool,
+        args: wellFormed(args),
+        subject,
+        runId: input.runId,
+        trace: input.traceOfStep?.(number),
+        signal,
+        approved,
+        onExternalContent,
+      }),
     record: (steps, asked) => input.record(steps, conversation.count(), asked),
     approvals: input.approvals,
   })

@@ -1,6 +1,6 @@
 // A run in the form that the API returns: its schema, and how it is made of what is stored.
 import { runKinds, runStatuses } from '../store/run-spec.ts'
-import type { ListedRun, StoredDelivery, SubagentUsage } from '../store/store.ts'
+import type { ListedRun, StoredDelivery, SubagentUsage, ToolError } from '../store/store.ts'
 import { traceIdOf } from '../telemetry/trace-context.ts'
 import { type Static, Type } from '../typebox.ts'
 import { content } from './content.ts'
@@ -88,10 +88,16 @@ export const Run = Type.Object({
 })
 export type Run = Static<typeof Run>
 
+/** What is only read for the record of a single run. */
+interface RunDetails {
+  subagents?: SubagentUsage
+  toolErrors?: readonly ToolError[]
+}
+
 export function viewRun(
   run: Omit<ListedRun, 'seq'>,
   deliveries: readonly Omit<StoredDelivery, 'seq'>[],
-  subagents?: SubagentUsage,
+  { subagents, toolErrors }: RunDetails = {},
 ): Run {
   const { id, kind, agentId, sessionKey, status, spec, result } = run
   return {
@@ -108,7 +114,7 @@ export function viewRun(
     error: result.error,
     usage: result.usage && viewUsage(result.usage),
     ...(subagents && subagents.runs > 0 && { subagents: viewSubagents(subagents) }),
-    toolErrors: result.toolErrors && [...result.toolErrors],
+    ...(toolErrors && toolErrors.length > 0 && { toolErrors: [...toolErrors] }),
     parentRunId: spec.parentRunId,
     requestId: spec.requestId,
     retryOf: spec.retryOf,

@@ -12,7 +12,7 @@ import { Run, viewRun } from './run-view.ts'
 import { Step, viewStep } from './step-view.ts'
 
 interface RunsDeps {
-  store: Pick<Store, 'getRun' | 'listRuns' | 'listRunDeliveries' | 'listSteps' | 'sumSubagentUsage'>
+  store: Pick<Store, 'getRun' | 'listRuns' | 'listRunDeliveries' | 'listSteps' | 'listToolErrors' | 'sumSubagentUsage'>
   runs: Pick<Runs, 'cancel' | 'retry'>
 }
 
@@ -35,7 +35,13 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
       schema: { summary: 'Returns a run.', params: IdParams, response: { 200: Run, ...failures(404) } },
       handle: async ({ params, principal }) => {
         const run = await findRun(params.id, principal)
-        return viewRun(run, await store.listRunDeliveries([run.id]), await store.sumSubagentUsage(run.id))
+        const { id } = run
+        const [deliveries, subagents, toolErrors] = await Promise.all([
+          store.listRunDeliveries([id]),
+          store.sumSubagentUsage(id),
+          store.listToolErrors(id),
+        ])
+        return viewRun(run, deliveries, { subagents, toolErrors })
       },
     }),
     endpoint({

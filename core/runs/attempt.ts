@@ -33,7 +33,6 @@ import {
 import { identifyRun, logRetry } from './run-log.ts'
 import { createStepApprovals } from './step-approvals.ts'
 import { createStepRecorder, type StepRecorder } from './step-recorder.ts'
-import { createToolErrors, type ToolErrors } from './tool-errors.ts'
 import {
   readTurnContext,
   recordPrivatePrompt,
@@ -65,7 +64,7 @@ interface AttemptDeps {
   /** Called with the provider whenever a model has answered. */
   onModelAnswer(provider: string): void
   approvals: Pick<Approvals, 'prepare' | 'describeEnd' | 'announce'>
-  redactor: Pick<Redactor, 'text' | 'json'>
+  redactor: Pick<Redactor, 'json'>
   /** Called when a step of a run begins or ends. */
   onStep(run: StoredRun, step: Step): void
   /** The span of a step, if the run is traced. Absent: traces are off. */
@@ -86,7 +85,6 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
   const agent = deps.agents.find(run.agentId)
   if (!agent) return endWithoutAgent(run, log)
   const { timeoutSeconds = agent.timeoutSeconds } = run.spec
-  const toolErrors = createToolErrors(run, deps.redactor.text)
   const { store, redactor, now, onStep: publish } = deps
   const recorder = createStepRecorder(
     { store, redactJson: redactor.json, now, publish, onAsked: deps.approvals.announce },
@@ -102,8 +100,7 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
     recorder.resume(context.steps)
     // The time limit starts here, so that an unavailable store does not use up the run's time.
     limit.start()
-    const done = await executeTurn(deps, { run, agent, context, recorder, toolErrors, limit, signal: stop.signal })
-    return 'wait' in done ? done : { ...done, result: { ...done.result, ...toolErrors.result() } }
+    return await executeTurn(deps, { run, agent, context, recorder, limit, signal: stop.signal })
   } catch (error) {
     if (error instanceof SuspendedTurn) return { isSuspended: true }
     const reason = stop.signal.aborted ? stop.signal.reason : error
@@ -129,7 +126,6 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
         ...failed.result,
         ...findModel(models, run, agent),
         ...(usage.steps > 0 && { usage }),
-        ...toolErrors.result(),
       },
     }
   } finally {
@@ -191,14 +187,13 @@ interface TurnToExecute {
   agent: Agent
   context: TurnContext
   recorder: StepRecorder
-  toolErrors: ToolErrors
   limit: TimeLimit
   signal: AbortSignal
 }
 
 async function executeTurn(
   deps: AttemptDeps,
-  { run, agent, context, recorder, toolErrors, limit, signal }: TurnToExecute,
+  { run, agent, context, recorder, limit, signal }: TurnToExecute,
 ): Promise<AttemptResult | AttemptWait> {
   const { store, runTurn, replyStreams, log } = deps
   const { events, history, steps, exposure } = context
@@ -234,7 +229,6 @@ async function executeTurn(
     approvals: createStepApprovals(deps.approvals, run, context.approvals),
     onModelStep: recorder.begin,
     onDelta: replyStreams.getListener(run.id),
-    onToolError: toolErrors.add,
     onExternalContent: async () => {
       hasExternalContent = true
       await recordPrivateRead(store, run.id)

@@ -204,10 +204,11 @@ function describeToolStep({ detail, message }: Extract<Step, { kind: 'tool' }>):
 const maxIdLength = 200
 
 /** What failed a call of a tool may quote its arguments. */
-function errorOfStep({ kind, status, detail }: Step, withContent: boolean): EndedSpan['error'] {
+function errorOfStep({ kind, status, detail, content }: Step, withContent: boolean): EndedSpan['error'] {
   if (status === 'succeeded' || status === 'running' || status === 'waiting') return undefined
   const type = status === 'interrupted' ? status : `${kind}_${status}`
-  return { type, ...((kind === 'model' || withContent) && { message: detail.error }) }
+  const message = kind === 'model' ? detail.error : withContent ? content?.error : undefined
+  return { type, ...(message !== undefined && { message }) }
 }
 
 // ── Content: only with `telemetry.content` ───────────────────────────────────────────────────────

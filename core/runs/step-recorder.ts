@@ -70,10 +70,18 @@ export function createStepRecorder(
     Object.fromEntries(
       Object.entries(content).flatMap(([key, value]) => (value === undefined ? [] : [[key, shortenValue(value)]])),
     )
-  const shorten = (step: Step): Step => ({
-    ...step,
-    content: keepsContent && step.content ? shortenContent(step.content) : null,
-  })
+  /** A model may write a secret as the name of a tool, and its service into an error. */
+  const redactDetail = <Detail>(detail: Detail): Detail => {
+    const text = JSON.stringify(detail)
+    const safe = redactJson(text)
+    return safe === text ? detail : (JSON.parse(safe) as Detail)
+  }
+  const shorten = (step: Step): Step =>
+    ({
+      ...step,
+      detail: redactDetail(step.detail),
+      content: keepsContent && step.content ? shortenContent(step.content) : null,
+    }) as Step
 
   return {
     resume: (steps) => {

@@ -121,13 +121,6 @@ export interface Usage extends StepUsage {
   unpricedSteps?: number
 }
 
-/** An error of a tool, apart from those that the agent has read. */
-export interface ToolError {
-  tool: string
-  /** Class and message, and those of its causes. */
-  message: string
-}
-
 /** The result of a run. */
 export interface RunResult {
   model?: string
@@ -135,8 +128,6 @@ export interface RunResult {
   /** `detail` is the response of the model's service. It is only for the record of the run. */
   error?: { type: string; message: string; detail?: string }
   usage?: Usage
-  /** What its tools threw. It is only for the record of the run, because it may contain payload. */
-  toolErrors?: readonly ToolError[]
   /**
    * For a run that is retried: when it first failed, how often it failed, and when the next attempt is due. If its
    * provider works again, the attempt may be made as early as `earliestAt`.

@@ -55,7 +55,7 @@ export function stepsContract(opened: OpenStore): void {
     it('lose contents that they get when they are old, as those of a call that has waited for its approval', async () => {
       const { store } = opened
       const run = await startRun(store)
-      const old = { ...newStep({ startedAt: 1 }), content: { args: {}, result: 'secret' } }
+      const old = { ...newStep({ startedAt: 1 }), content: { args: {}, error: 'no secret', thrown: 'secret' } }
       const contents = async () => (await store.readSteps(run.id)).map(({ content }) => content)
       const limits = { days: 0, bodyHours: 1, usageDays: 0, maxMb: 0, auditDays: 0 }
       const retention = createRetention({ store, limits: () => limits, log: silentLog })

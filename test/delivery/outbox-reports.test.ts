@@ -62,6 +62,19 @@ describe('the log', () => {
   })
 })
 
+describe('a secret in what a channel says', () => {
+  it.each([
+    ['failed', { outcome: 'failed', reason: 'permanent', detail: 'The token swordfish-123 is not valid.' }],
+    ['unknown', { outcome: 'unknown', detail: 'No answer for swordfish-123.' }],
+  ])('is in no record, event or log of a delivery that is %s', async (status, answer) => {
+    const { chat, put, ended, events, logged } = shared()
+    chat.script({ answer })
+    const { id, ...delivery } = await ended(await put({ channel: 'chat-none' }))
+    expect(delivery).toMatchObject({ status, reason: answer.detail.replace('swordfish-123', '[redacted]') })
+    expect(JSON.stringify([delivery, events, logged.filter((line) => line.includes(id))])).not.toContain('swordfish')
+  })
+})
+
 describe('an account that its platform limits', () => {
   const limited = { answer: { outcome: 'failed', reason: 'rate', detail: 'slow down', retryAfterMs: 3_600_000 } }
 

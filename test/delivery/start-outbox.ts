@@ -75,6 +75,7 @@ export async function startOutbox(
     createFailureEvent: createFailureEvents({ store, mainSession: () => 'agent:main:main', createId: randomUUID }),
     onEvent: (event) => void events.push(event),
     readFile: readWorkspaceFile,
+    redact: (text) => text.replaceAll('swordfish-123', '[redacted]'),
     log,
   }
   const outbox = createOutbox(breakDeps(deps))

@@ -11,6 +11,7 @@ import { share } from '../share.ts'
 const secret = 'a-secret-of-the-configuration'
 
 const plugin = `
+  import { InputError } from 'svc-gateway/plugin'
   const tool = (name, execute, fields) => ({
     name, group: 'bench', description: 'A tool.', effects: [], args: { type: 'object', properties: {} }, execute, ...fields,
   })
@@ -20,6 +21,8 @@ const plugin = `
       tool('measure', ({ text = '' }) => ({ length: text.length, text })),
       tool('leak', () => 'the password is ${secret}'),
       tool('fail', () => { throw new Error('no disk') }),
+      tool('refuse', ({ text }) => { throw new InputError('there is no ' + text + ' for ${secret}') }),
+      tool('break', ({ text }) => { throw new Error('no disk for ' + text) }),
     ],
   }`
 
@@ -132,11 +135,32 @@ describe('GET /runs/<id>/steps', () => {
     expect(JSON.stringify(steps)).not.toContain(secret)
   })
 
+  it('has no secret of the configuration in an error or in the name of a tool', async () => {
+    const { steps } = await run([
+      { tool: 'refuse', args: { text: 'report' } },
+      { tool: `no_${secret}`, args: {} },
+      { text: 'Done.' },
+    ])
+    expect(steps[1]).toMatchObject({ status: 'failed', error: 'there is no report for [redacted]' })
+    expect(steps[3]).toMatchObject({ status: 'refused', tool: 'no_[redacted]' })
+  })
+
   it('has nothing of what was said where the hook keeps no bodies', async () => {
-    const { steps } = await run([{ tool: 'measure', args: { text: 'private' } }, { text: 'Done.' }], 'private')
-    expect(steps).toMatchObject([{ kind: 'model' }, { tool: 'measure', status: 'succeeded' }, { kind: 'model' }])
-    for (const step of steps) for (const key of ['args', 'result', 'text']) expect(step).not.toHaveProperty(key)
+    const args = { text: 'private' }
+    const { run: record, steps } = await run(
+      [{ tool: 'measure', args }, { tool: 'refuse', args }, { tool: 'break', args }, { text: 'Done.' }],
+      'private',
+    )
+    const tools = steps.filter(({ kind }: { kind: string }) => kind === 'tool')
+    expect(tools).toMatchObject([
+      { tool: 'measure', status: 'succeeded' },
+      { tool: 'refuse', status: 'failed' },
+      { tool: 'break', status: 'failed' },
+    ])
+    const said = ['args', 'result', 'text', 'error', 'thrown']
+    for (const step of steps) for (const key of said) expect(step).not.toHaveProperty(key)
     expect(JSON.stringify(steps)).not.toContain('private')
+    expect(record).not.toHaveProperty('toolErrors')
   })
 
   it('ends with the call of the model in which the run failed', async () => {

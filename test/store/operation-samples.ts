@@ -182,6 +182,7 @@ export const createSamples = (page: PageRequest): Samples => ({
     ],
   ],
   listSteps: [['held', { limit: 9 }]],
+  listToolErrors: [['held']],
   readSteps: [['held']],
   listUsage: [[{ from: 0, until: start + 1, limit: 9 }]],
   listSessionUsage: [[{ from: 0, until: start + 1, limit: 9 }]],

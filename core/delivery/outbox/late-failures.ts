@@ -20,18 +20,27 @@ interface LateFailureDeps {
   store: Pick<Store, 'getDelivery' | 'failDelivery'>
   createFailureEvent: CreateFailureEvent
   onEvent(event: NewEvent): void
+  /** Removes secrets from what a channel says. */
+  redact(text: string): string
   log: Log
 }
 
-const longestReason = 1_000
+/** The most characters of a channel's words about a delivery. */
+export const longestReason = 1_000
 
-export function createLateFailures({ store, createFailureEvent, onEvent, log }: LateFailureDeps): ReportLateFailure {
+export function createLateFailures({
+  store,
+  createFailureEvent,
+  onEvent,
+  redact,
+  log,
+}: LateFailureDeps): ReportLateFailure {
   return async ({ channel, accountId, key, detail }) => {
     const { deliveryId, chunk } = parseChunkKey(key) ?? {}
     const delivery = deliveryId === undefined ? undefined : await store.getDelivery(deliveryId)
     if (delivery?.channel !== channel || delivery.accountId !== accountId || chunk === undefined)
       return log.debug({ channel, accountId }, 'a report about an unknown message was ignored')
-    const reason = clip(detail, longestReason)
+    const reason = clip(redact(detail), longestReason)
     const event = await createFailureEvent(delivery, { status: 'failed', reason })
     if (!(await store.failDelivery(delivery.id, { chunk, reason, event }, Date.now()))) return
     log.warn({ channel, accountId, deliveryId, reason }, 'delivery failed after the platform had accepted it')

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describeError, describeThrown } from '../../errors.ts'
 import { createExtensionLog } from '../../loader/extension-log.ts'
+import { clip } from '../../kit/text.ts'
 import type { Log } from '../../plugin/plugin.ts'
 import { createPoller } from '../../store/poller.ts'
 import { catchUp, type Replicas } from '../../store/replicas.ts'
@@ -12,6 +13,7 @@ import type { AccountRef, DeliveryEnd, NewEvent, Store, StoredDelivery } from '.
 import type { Connections } from '../connections/connections.ts'
 import type { Recipients } from '../recipient.ts'
 import type { CreateFailureEvent, Undelivered } from './failure-event.ts'
+import { longestReason } from './late-failures.ts'
 import { createPacing } from './pacing.ts'
 import { removeChoices } from './remove-choices.ts'
 import {
@@ -48,6 +50,8 @@ interface OutboxDeps {
   readFile: ReadFile
   /** Called when the end of an attempt is stored. */
   onAttempt?: ((delivery: StoredDelivery, end: DeliveryEnd, startedAt: number) => Promise<void>) | undefined
+  /** Removes secrets from what a channel says: a platform may repeat the credential that it refuses. */
+  redact(text: string): string
   limits?: OutboxLimits
   /** The other gateways on the same store, if it is shared. */
   replicas?: Replicas | undefined
@@ -187,11 +191,12 @@ export function createOutbox({
   const send = async (delivery: StoredDelivery): Promise<DeliveryEnd> => {
     const { id, channel, accountId } = delivery
     const fields = { channel, accountId, deliveryId: id }
-    const { isLimited = false, ...end } = await sendNow(delivery).catch((error: unknown): AttemptEnd => {
+    const { isLimited = false, ...given } = await sendNow(delivery).catch((error: unknown): AttemptEnd => {
       if (isClosing) throw error
       log.error({ ...fields, ...describeThrown(error) }, 'sending failed')
       return { status: 'unknown', reason: failed }
     })
+    const end = given.status === 'sent' ? given : { ...given, reason: clip(deps.redact(given.reason), longestReason) }
     if (end.status === 'sent') pacing.accepted(delivery)
     else log.warn({ ...fields, status: end.status, reason: end.reason }, 'delivery not sent')
     if (isLimited && end.status === 'retry' && pacing.limited(delivery, end.nextAt))

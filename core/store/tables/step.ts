@@ -9,7 +9,7 @@ import type { RunRef } from './run.ts'
 import { type CountedRun, countUsage, type UsedCall } from './usage.ts'
 
 export const stepWrites = { recordSteps }
-export const stepReads = { listSteps, readSteps, sumSubagentUsage }
+export const stepReads = { listSteps, listToolErrors, readSteps, sumSubagentUsage }
 
 /**
  * - `waiting`: a person must approve the call before it is made.
@@ -29,6 +29,7 @@ export interface ModelStep {
   /** The model that answered, as its service names it. */
   responseModel?: string | undefined
   usage?: StepUsage | undefined
+  /** A sentence of the gateway. */
   error?: string | undefined
 }
 
@@ -39,8 +40,6 @@ export interface ToolStep {
   verdict?: 'allow' | 'ask' | 'deny' | undefined
   /** The rule of the policy that gave the verdict. */
   rule?: string | undefined
-  /** What the model reads instead of a result. */
-  error?: string | undefined
   /** How long the result was before it was shortened, in characters of its text or JSON. */
   resultLength?: number | undefined
 }
@@ -51,6 +50,8 @@ export interface StepContent {
   text?: string
   args?: Json
   result?: Json
+  /** What the model reads instead of a result. A tool's own words may quote its arguments and what it read. */
+  error?: string
   /** What a tool threw, of which the model reads nothing. */
   thrown?: string
 }
@@ -235,6 +236,28 @@ export async function listSteps(
   const items = rows.slice(0, limit)
   const last = items.at(-1)
   return { items, ...(rows.length > limit && last && { next: last.number }) }
+}
+
+/** An error of a tool, apart from those that the agent has read. */
+export interface ToolError {
+  tool: string
+  /** Class and message, and those of its causes. */
+  message: string
+}
+
+/** An agent can call a faulty tool many times. */
+const maxToolErrors = 20
+const thrownSql = `
+  SELECT detail, content FROM step
+  WHERE run_id = ? AND kind = 'tool' AND status = 'failed' AND content LIKE '%"thrown":%' ORDER BY number LIMIT ?`
+
+/** What the tools of a run threw, the first of them. */
+export async function listToolErrors(tx: Transaction, runId: string): Promise<ToolError[]> {
+  const rows = await tx.all<Pick<StepRow, 'detail'> & { content: string }>(thrownSql, runId, maxToolErrors)
+  return rows.flatMap(({ detail, content }) => {
+    const { thrown } = JSON.parse(content) as StepContent
+    return thrown === undefined ? [] : [{ tool: (JSON.parse(detail) as ToolStep).tool, message: thrown }]
+  })
 }
 
 /** Reads all steps of a run with their messages, to continue it. */
