@@ -1,5 +1,6 @@
 // Approvals from end to end: the question, the answers, and what becomes of the run.
 import { describe, expect, it } from 'vitest'
+import { configurationAround, examples } from '../docs-examples.ts'
 import { gatewayToken } from '../helpers.ts'
 import { share } from '../share.ts'
 import { codeIn, scriptCall, shownArgs } from './launch-pad.ts'
@@ -432,5 +433,23 @@ describe('arguments that cannot be shown in the chat', () => {
     expect(hidden.question).not.toContain(gatewayToken)
     expect(hidden.approval).toMatchObject({ args: { token: '[redacted]' }, hidesSecrets: true })
     await conclude(hidden.runId, () => post(`/api/approvals/${hidden.approval.id}/deny`, {}))
+  })
+})
+
+it('asks as the first example of docs/approvals.md and its message say, and makes the call', async () => {
+  const [example, message] = examples.filter(({ page }) => page === 'docs/approvals.md')
+  const { tools } = configurationAround(example!)
+  const { ask, say, steps, conclude } = await startApprovals({ hooks, tools })
+  const shown = /^1\| (.*)$/m.exec(message!.text)![1]!
+  const { runId, question } = await ask(JSON.parse(shown) as object, { tool: 'exec' })
+  for (const start of ['asked by: ', 'tool: ', 'arguments: ', '1| ']) {
+    const line = message!.text.split('\n').find((one) => one.startsWith(start))
+    expect(question.split('\n')).toContain(line)
+  }
+  await conclude(runId, () => say(`approve ${codeIn(question)}`))
+  expect((await steps(runId))[1]).toMatchObject({
+    tool: 'exec',
+    verdict: 'ask',
+    result: { exitCode: expect.any(Number) },
   })
 })

@@ -71,6 +71,25 @@ describe('svc-gateway check', () => {
     })
   })
 
+  it('refuses an MCP server that is neither a program nor a service, or both', async () => {
+    const folder = temporaryFolder()
+    const servers = {
+      none: {},
+      both: { command: 'x', url: 'http://127.0.0.1:1' },
+      headed: { command: 'x', headers: { a: 'b' } },
+      programmed: { url: 'http://127.0.0.1:1', args: [] },
+      program: { command: 'x', args: [], env: {} },
+      service: { url: 'http://127.0.0.1:1', headers: {} },
+    }
+    writeFileSync(join(folder, 'gateway.json5'), JSON.stringify({ tools: { mcp: { servers } } }))
+    const { code, stderr } = await run(folder, ['check'])
+    const rule = 'must have either "command", with "args" and "env", or "url", with "headers"'
+    expect([code, ...stderr.trim().split('\n').slice(1)]).toEqual([
+      1,
+      ...['none', 'both', 'headed', 'programmed'].map((name) => `  line 1: tools.mcp.servers.${name} ${rule}`),
+    ])
+  })
+
   it('prints what each plugin brings', async () => {
     const folder = temporaryFolder()
     const plugin = `import { defineChannel, defineToolset, Type } from 'svc-gateway/plugin'

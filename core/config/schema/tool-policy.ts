@@ -146,20 +146,31 @@ export const ClientTools = Lists(
   'The tools that this client may use, and that its chats may use, of those that the policy allows.',
 )
 
+/** A pattern or a group would match nothing here, and restrict nothing. */
+const ExactNames = (description: string) =>
+  Type.Array(
+    Type.String({
+      pattern: String.raw`^\s*(?![gG][rR][oO][uU][pP]:)[^*\s][^*]*$`,
+      errorMessage:
+        'must be the exact name of a tool; for a pattern or a group, use tools.deny or the tools of a client',
+    }),
+    { description },
+  )
+
 export const HttpTools = Type.Object(
   {
     allow: Type.Optional(
-      Texts(
+      ExactNames(
         'Tools that may be called over HTTP although they are restricted: sessions_spawn, sessions_send, ' +
-          'gateway, whatsapp_login, group:channels. Exact names only.',
+          'gateway, and the login tools of channels, such as whatsapp_login. Exact names only.',
       ),
     ),
     ask: Type.Optional(
-      Texts(
+      ExactNames(
         'Tools of which a person must approve each call over HTTP. Exact names only. It takes precedence over "allow".',
       ),
     ),
-    deny: Type.Optional(Texts('More tools that may not be called over HTTP. Exact names only.')),
+    deny: Type.Optional(ExactNames('More tools that may not be called over HTTP. Exact names only.')),
   },
   {
     additionalProperties: false,

@@ -8,6 +8,8 @@ const ByName = (options: { description: string; value: string }) =>
     description: options.description,
   })
 
+const anyKeyOf = (...keys: readonly string[]) => ({ anyOf: keys.map((key) => ({ required: [key] })) })
+
 const Server = Type.Object(
   {
     command: Type.Optional(
@@ -44,6 +46,11 @@ const Server = Type.Object(
   },
   {
     additionalProperties: false,
+    oneOf: [
+      { required: ['command'], not: anyKeyOf('url', 'headers') },
+      { required: ['url'], not: anyKeyOf('command', 'args', 'env') },
+    ],
+    errorMessage: 'must have either "command", with "args" and "env", or "url", with "headers"',
     description: 'One server: "command" for a program on this machine, "url" for a service.',
   },
 )
@@ -63,12 +70,6 @@ export type Config = Static<typeof Config>
 
 export type ServerSettings = Static<typeof Server>
 
-/** Checks what the schema of a single key cannot, and returns the end of a sentence. */
-export function settingsFault({ command, args, env, url, headers }: ServerSettings): string | undefined {
-  if (command === undefined && url === undefined) return 'it has neither "command" nor "url"; give one of them'
-  if (command !== undefined && url !== undefined) return 'it has both "command" and "url"; keep one of them'
-  if (command === undefined && (args ?? env) !== undefined)
-    return '"args" and "env" belong to a "command"; a "url" takes "headers"'
-  if (url === undefined && headers !== undefined) return '"headers" belong to a "url"; a "command" takes "env"'
-  return url === undefined || URL.canParse(url) ? undefined : 'its "url" is not an address'
-}
+/** Checks what the schema cannot, and returns the end of a sentence. */
+export const settingsFault = ({ url }: ServerSettings): string | undefined =>
+  url === undefined || URL.canParse(url) ? undefined : 'its "url" is not an address'

@@ -51,6 +51,13 @@ describe('the tool policy', () => {
       'agents: { main: { tools: { subagents: {} } } }',
       expect.stringContaining('agents.main.tools.subagents is not a known key'),
     ],
+    ...['group:runtime', ' Group:fs', 'w*', '*', ' '].flatMap((name) =>
+      ['allow', 'ask', 'deny'].map((list): [string, string] => [
+        `gateway: { tools: { ${list}: ['exec', '${name}'] } }`,
+        `line 1: gateway.tools.${list}[1] must be the exact name of a tool; for a pattern or a group, use tools.deny or ` +
+          'the tools of a client',
+      ]),
+    ),
     [
       "gateway: { tools: { profile: 'full' } }",
       'line 1: gateway.tools.profile is not a known key; valid keys: allow, ask, deny',
