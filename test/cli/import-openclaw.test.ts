@@ -70,6 +70,53 @@ describe('svc-gateway import openclaw', () => {
     expect(model.requests[0]?.headers.authorization).toBe('Bearer LITELLM_KEY')
   })
 
+  it('imports agents of a list, so that no work becomes that of another agent with more rights', async () => {
+    const { code, stdout, file } = await importText(`{
+      gateway: { auth: { token: '${gatewayToken}' } },
+      agents: { list: [
+        { id: 'home', tools: { allow: ['exec'] } },
+        { id: 'Support Team', workspace: '~/support', tools: { deny: ['exec'] } },
+        { id: 'quiet', identity: { name: 'Q' } },
+        { name: 'nobody', tools: { deny: ['*'] } },
+      ] },
+      bindings: [
+        { agentId: 'quiet', match: { channel: 'telegram' } },
+        { agentId: 'Support Team', match: { channel: 'telegram', accountId: 'two' } },
+        { agentId: 'quiet', match: { channel: 'discord', peer: { kind: 'direct', id: '1' } } },
+      ],
+      channels: {
+        telegram: { botToken: 'x', allowFrom: [1], accounts: { two: { botToken: 'y' } } },
+        discord: { token: 'z', allowFrom: ['1'] },
+      },
+      hooks: { enabled: true, token: '${hookToken}', allowedAgentIds: ['Support Team', '*'], mappings: [
+        { match: { path: 'tickets' }, agentId: 'Support Team', messageTemplate: 'x', deliver: false },
+        { match: { path: 'notes' }, agentId: 'quiet', messageTemplate: 'x', deliver: false },
+      ] },
+    }`)
+    const { agents, hooks, channels } = read(file)
+    expect(agents).toEqual({
+      home: { default: true, tools: { allow: ['exec'] } },
+      'support-team': { tools: { deny: ['exec'] } },
+      quiet: {},
+    })
+    expect(hooks).toMatchObject({
+      allowedAgentIds: ['support-team', '*'],
+      mappings: [{ agentId: 'support-team' }, { agentId: 'quiet' }],
+    })
+    expect(channels).toMatchObject({ telegram: { agentId: 'quiet', accounts: { two: { agentId: 'support-team' } } } })
+    expect(channels!['discord']).toEqual({ token: 'z' })
+    for (const line of [
+      'agents.list.1.workspace: agents have a folder each',
+      'agents.list.2.identity.name: the gateway has no such setting',
+      'agents.list.3.name: an agent needs an id',
+      'bindings.2.agentId: set agentId',
+      'channels.discord.allowFrom: nobody may write',
+    ])
+      expect(stdout).toContain(`  ${line}`)
+    expect(stdout).not.toContain('bindings.1')
+    expect(code).toBe(0)
+  })
+
   it('imports mappings, presets and transforms', async () => {
     const { code, stdout, file } = await importText(
       `{

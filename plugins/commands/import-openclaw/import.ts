@@ -6,6 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import JSON5 from 'json5'
 import { quoteWord, readBytesOf } from 'svc-gateway/kit'
 import { type CommandContext, CommandError, exitCodes } from 'svc-gateway/plugin'
+import { channelsOfOtherBindings, readAgents, readBindings } from './agents.ts'
 import { type CarryOver, carryOver, isRecord } from './carry-over.ts'
 import { type Effect, listEffects } from './effects.ts'
 import { openclawRules, reasonFor } from './rules.ts'
@@ -24,7 +25,7 @@ interface ImportInput {
 export async function importOpenclaw(input: ImportInput, context: Context): Promise<void> {
   const { configuration } = context
   const { force = false, json } = input
-  const source = readSource(input.file)
+  const { source, ids, pathInFile } = readAgents(readSource(input.file))
   const target = configuration.newFile
   if (existsSync(target) && !force)
     throw new CommandError(`The configuration ${target} already exists; use --force to replace it.`)
@@ -32,10 +33,12 @@ export async function importOpenclaw(input: ImportInput, context: Context): Prom
   const root = dirname(resolve(input.file))
   const to = join(dirname(target), 'transforms')
   const transforms = createTransforms({ root, from: transformsOf(source, root), to })
-  const moved = convertMappings({ source, result, transforms })
+  // An agent without settings exists, too: its work must not become that of the default agent.
+  for (const id of ids) at(result, ['agents', id], true)
+  const moved = [...convertMappings({ source, result, transforms }), ...convertBindings(source, result)]
   const notCarriedOver = left()
     .filter((path) => !moved.some((other) => path.startsWith(other)))
-    .map((path) => ({ path, reason: reasonFor(path) }))
+    .map((path) => ({ path: pathInFile(path), reason: reasonFor(path) }))
   const effects = [...listEffects(result), ...copyOf(transforms)]
   if (!json) printEffects(effects, context)
   await confirm(effects, { input, context })
@@ -140,7 +143,7 @@ function isLeftBehind(source: Document, path: readonly string[], channels: reado
   const shared = at(source, ['channels', name])
   const access = rest[0] === 'accounts' ? { ...shared, ...at(source, path.slice(0, 4)) } : shared
   const key = rest[0] === 'accounts' ? rest[2] : rest[0]
-  if (key === 'allowFrom') return access['dmPolicy'] === 'disabled'
+  if (key === 'allowFrom') return access['dmPolicy'] === 'disabled' || channelsOfOtherBindings(source).has(name)
   return key === 'groups' && !hasSameSenders(access)
 }
 
@@ -187,6 +190,19 @@ function convertMappings({ source, result, transforms }: Mappings): string[] {
   })
   at(result, ['hooks'], true)['mappings'] = mappings
   return moved
+}
+
+/** @returns the paths of the source that are carried over */
+function convertBindings(source: Document, result: Document): string[] {
+  return readBindings(source).flatMap(({ path, agentId, channel, accountId }) => {
+    const section = at(
+      result,
+      accountId === undefined ? ['channels', channel] : ['channels', channel, 'accounts', accountId],
+    )
+    if (Object.keys(section).length === 0) return []
+    section['agentId'] ??= agentId
+    return [path]
+  })
 }
 
 /** Templates of openclaw see the current element of `forEach` as the first one of the list. */

@@ -1,4 +1,5 @@
 // The settings of openclaw that this gateway has too, and why others are left behind.
+import { agentIdOf } from './agents.ts'
 import { isRecord, type Rule } from './carry-over.ts'
 
 const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
@@ -48,7 +49,7 @@ function agent(from: string, to: string, knowsModel: (model: unknown) => unknown
 
 const mapping = 'hooks.mappings.<index>'
 const mappingKeys =
-  'id match.path match.source action wakeMode name agentId sessionKey messageTemplate textTemplate forEach deliver ' +
+  'id match.path match.source action wakeMode name sessionKey messageTemplate textTemplate forEach deliver ' +
   'channel to thinking timeoutSeconds'
 
 const channelSecrets = 'botToken token appToken appPassword'
@@ -74,12 +75,18 @@ export const openclawRules = (knowsModel: (model: unknown) => unknown): Rule[] =
   ['gateway.publicOrigin', 'gateway.publicUrl'],
   ['gateway.controlUi.allowedOrigins', 'gateway.allowedOrigins'],
   ...each('gateway.tools', 'gateway.tools', 'allow deny'),
-  ...each('hooks', 'hooks', 'enabled token path allowedAgentIds defaultSessionKey allowRequestSessionKey'),
+  ...each('hooks', 'hooks', 'enabled token path defaultSessionKey allowRequestSessionKey'),
   ['hooks.allowedSessionKeyPrefixes', 'hooks.allowedSessionKeyPrefixes', filledList],
+  [
+    'hooks.allowedAgentIds',
+    'hooks.allowedAgentIds',
+    (value) => (Array.isArray(value) ? value.map((id) => (id === '*' ? id : (agentIdOf(id) ?? id))) : value),
+  ],
   ['hooks.presets', 'hooks.presets', (value) => (JSON.stringify(value) === '["gmail"]' ? value : undefined)],
   ['hooks.gmail.model', 'hooks.gmail.model', knowsModel],
   ['hooks.gmail.thinking', 'hooks.gmail.thinking'],
   ...each(mapping, mapping, mappingKeys),
+  [`${mapping}.agentId`, `${mapping}.agentId`, agentIdOf],
   [`${mapping}.model`, `${mapping}.model`, knowsModel],
   ...agent('agents.defaults', 'agents.defaults', knowsModel),
   ['agents.defaults.maxConcurrent', 'agents.defaults.maxConcurrent'],
@@ -130,7 +137,9 @@ const reasons: readonly (readonly [RegExp, string])[] = [
     /\.(?:groups|groupPolicy|groupAllowFrom)/,
     'in a group, everybody in allowFrom may write; see docs/channels/index.md#groups',
   ],
-  [/\.(?:dmPolicy|allowFrom)$/, 'nobody may write to the agent until you set allowFrom'],
+  [/\.(?:dmPolicy|allowFrom)(?:\.\d+)?$/, 'nobody may write to the agent until you set allowFrom'],
+  [/^agents\.list\.\d+/, 'an agent needs an id that no other agent has'],
+  [/^bindings\./, 'set agentId of the channel, of an account or of a group'],
   [/^session\.dmScope/, 'set directSession of each channel to "main" or "sender"'],
   [/^env\./, 'set environment variables where you start the gateway'],
   [/^cron\./, 'add schedules with the tool "cron"'],
