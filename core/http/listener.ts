@@ -13,7 +13,10 @@ export interface ConnectionLimits {
   headersMs: number
   /** The time from the first byte to the end of the body. */
   requestMs: number
-  /** How long an idle connection stays open: longer than in common proxies (60 s), so that the proxy closes first. */
+  /**
+   * How long an idle connection stays open: longer than in proxies and load balancers (up to 600 s), so that they close
+   * first. Otherwise the gateway may close while a proxy sends a POST, which it may not send again.
+   */
   keepAliveMs: number
   /** How often Node checks for overdue requests. */
   checkEveryMs: number
@@ -22,7 +25,7 @@ export interface ConnectionLimits {
 export const connectionLimits: ConnectionLimits = {
   headersMs: 15_000,
   requestMs: 30_000,
-  keepAliveMs: 72_000,
+  keepAliveMs: 620_000,
   checkEveryMs: 1_000,
 }
 

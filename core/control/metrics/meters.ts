@@ -1,5 +1,6 @@
 // Counts events since the start. What is committed is counted from the commits of the store.
 import { type CommitHandlers, handleCommit } from '../../store/commits/commits.ts'
+import { runKinds } from '../../store/run-spec.ts'
 import type { OpeningStore } from '../../store/store.ts'
 import { createRegistry, type Labels, type Registry } from './registry.ts'
 import { countRuns } from './run-meters.ts'
@@ -27,7 +28,12 @@ interface LastReload {
 
 export function createMeters(): Meters {
   const registry = createRegistry()
-  const requests = registry.counter('svc_gateway_http_requests_total', 'Answered requests, by route group and status.')
+  const requests = registry.counter(
+    'svc_gateway_http_requests_total',
+    'Answered requests, by route group and status.',
+    // A gateway that refuses work must be seen from its first refusal on.
+    ['hooks', 'tools', 'mcp', 'control'].map((group) => ({ route_group: group, status: '503' })),
+  )
   const commits = registry.histogram('svc_gateway_store_commit_operations', 'Operations per commit.', {
     bounds: [1, 2, 4, 8, 16, 32, 64, 128, 256],
     first: unlabelled,
@@ -75,13 +81,20 @@ export function createMeters(): Meters {
 /** Of a metric without labels, which has a value from the start. */
 const unlabelled: readonly Labels[] = [{}]
 
+/** `increase()` does not see the first value of a series, so what is known beforehand starts at zero. */
+const each = (label: string, values: readonly string[]): Labels[] => values.map((value) => ({ [label]: value }))
+
 function countAccepts(registry: Registry): CommitHandlers {
   const seconds = registry.histogram('svc_gateway_accept_seconds', 'Time from accepting work until it is stored.', {
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     first: unlabelled,
   })
-  const requests = registry.counter('svc_gateway_webhook_requests_total', 'Webhook requests, by status.')
-  const runs = registry.counter('svc_gateway_runs_accepted_total', 'Accepted runs, by kind.')
+  const requests = registry.counter(
+    'svc_gateway_webhook_requests_total',
+    'Webhook requests, by status.',
+    each('status', ['accepted', 'skipped', 'rejected', 'failed', 'duplicate']),
+  )
+  const runs = registry.counter('svc_gateway_runs_accepted_total', 'Accepted runs, by kind.', each('kind', runKinds))
   const firings = registry.counter('svc_gateway_schedule_firings_total', 'Firings of schedules.', unlabelled)
   return {
     accept: ({ args: [command], result: { outcome }, ms }) => {
@@ -99,7 +112,11 @@ function countAccepts(registry: Registry): CommitHandlers {
 }
 
 function countApprovals(registry: Registry): CommitHandlers {
-  const approvals = registry.counter('svc_gateway_approvals_total', 'Ended approvals, by outcome.')
+  const approvals = registry.counter(
+    'svc_gateway_approvals_total',
+    'Ended approvals, by outcome.',
+    each('outcome', ['approved', 'denied', 'expired', 'cancelled']),
+  )
   /** Each approval that ends with its run has a notice for those who were asked. */
   const countWithRun = (notices: readonly unknown[] = []): void => {
     if (notices.length > 0) approvals.add({ outcome: 'cancelled' }, notices.length)
@@ -118,7 +135,11 @@ function countApprovals(registry: Registry): CommitHandlers {
 }
 
 function countDeliveries(registry: Registry): CommitHandlers {
-  const attempts = registry.counter('svc_gateway_delivery_attempts_total', 'Delivery attempts, by result.')
+  const attempts = registry.counter(
+    'svc_gateway_delivery_attempts_total',
+    'Delivery attempts, by result.',
+    each('status', ['sent', 'failed', 'unknown', 'retry']),
+  )
   return {
     endDelivery: ({ args: [, , { status }], result: isEnded }) => {
       if (isEnded) attempts.add({ status })
@@ -127,7 +148,11 @@ function countDeliveries(registry: Registry): CommitHandlers {
 }
 
 function countPurged(registry: Registry): CommitHandlers {
-  const purged = registry.counter('svc_gateway_store_purged_total', 'Purged records, by kind.')
+  const purged = registry.counter(
+    'svc_gateway_store_purged_total',
+    'Purged records, by kind.',
+    each('kind', ['requests', 'bodies', 'runs', 'deliveries', 'events', 'sessions']),
+  )
   return {
     purge: ({ result: { counts } }) => {
       for (const [kind, times] of Object.entries(counts)) if (times > 0) purged.add({ kind }, times)

@@ -1,6 +1,6 @@
 // Counts runs: results, durations, failures, tokens and costs, by kind, agent, model and hook.
 import type { CommitHandlers } from '../../store/commits/commits.ts'
-import type { Usage } from '../../store/run-spec.ts'
+import { runKinds, type Usage } from '../../store/run-spec.ts'
 import type { RunEnd, Store, StoredRun } from '../../store/store.ts'
 import { createBoundedValues, type Labels, type Registry } from './registry.ts'
 
@@ -14,7 +14,11 @@ interface ActiveRun {
 }
 
 export function countRuns(registry: Registry, store: Pick<Store, 'getRun'>): CommitHandlers {
-  const ended = registry.counter('svc_gateway_runs_ended_total', 'Ended runs, by kind and status.')
+  const ended = registry.counter(
+    'svc_gateway_runs_ended_total',
+    'Ended runs, by kind and status.',
+    runKinds.flatMap((kind) => ['succeeded', 'failed', 'timed_out', 'cancelled'].map((status) => ({ kind, status }))),
+  )
   const seconds = registry.histogram('svc_gateway_run_seconds', 'Duration of runs, by agent and model.', {
     bounds: [0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800],
   })
