@@ -435,6 +435,44 @@ describe('an MCP server over HTTP', () => {
     expect(elsewhere).toEqual([])
   })
 
+  it('that has started again gets the call in a new session, once, and keeps its tools', async () => {
+    let session = 'first'
+    const [opened, executed, forgotten]: [string[], unknown[], number[]] = [[], [], [0]]
+    const serve = remote({
+      initialize: () => {
+        opened.push(session)
+        return serverInfo
+      },
+      'tools/list': () => ({ tools: [tool] }),
+      'tools/call': (params) => {
+        executed.push((params as { arguments: unknown }).arguments)
+        return { content: [{ type: 'text', text: session }] }
+      },
+    })
+    const url = await listen((request, response) => {
+      const given = request.headers['mcp-session-id']
+      response.setHeader('mcp-session-id', session)
+      if (given === undefined || given === session) return serve(request, response)
+      forgotten[0]!++
+      return void response.writeHead(404).end()
+    })
+    const { tools, call, registry, logged } = await connect({ far: { url, cwd: '.' } })
+    await tools()
+    const lists: number[] = []
+    for (const next of ['second', 'third']) {
+      session = next
+      const calls = [1, 2, 3].map((n) => call('far__call', { n }))
+      lists.push(registry.list().length)
+      expect(await Promise.all(calls)).toEqual([next, next, next])
+      lists.push(registry.list().length)
+    }
+    expect(opened).toEqual(['first', 'second', 'third'])
+    expect(executed).toHaveLength(6)
+    expect(forgotten[0]).toBeGreaterThanOrEqual(6)
+    expect(lists).toEqual([1, 1, 1, 1])
+    expect(logged()).not.toContain('not connected')
+  })
+
   it('that disconnects loses its tools until it is back', async () => {
     let there = true
     const url = await listen((request, response) => {

@@ -40,42 +40,105 @@ export interface Session {
   close(): Promise<void>
 }
 
+interface Link {
+  client: Client
+  transport: Transport
+  /** What waits for an answer. */
+  uses: Set<Promise<unknown>>
+}
+
 /** Resolves after the first list of tools. */
 export async function openSession(deps: SessionDeps): Promise<Session> {
-  const { sdk, server, settings, signal, exit, log, lost, onTools } = deps
+  const { sdk, signal, lost, onTools } = deps
   let known = ''
   const list = async (): Promise<void> => {
-    const listed = await listTools(client, signal)
+    const listed = await inSession((client) => listTools(client, signal))
     const text = JSON.stringify(listed)
     if (text !== known) onTools(listed, call)
     known = text
   }
   const refresh = coalesce(list, { signal, giveUp: lost })
+  let link = openLink(deps, refresh)
+
+  /** A server that has started again does not know its session, so it has not executed what it answers with 404. */
+  const inSession: InSession = async (use) => {
+    const used = link
+    const { transport } = await used
+    try {
+      return await useLink(await used, use)
+    } catch (error) {
+      const isForgotten = error instanceof sdk.SdkHttpError && error.status === 404 && transport.sessionId !== undefined
+      if (!isForgotten || signal.aborted) throw error
+      if (link === used) link = renew(await used)
+      return await useLink(await link, use)
+    }
+  }
+
+  async function renew(old: Link): Promise<Link> {
+    old.client.onclose = undefined
+    // Other calls may still wait for the answer that their session is not known.
+    const end = (): Promise<void> => closeLink(old)
+    signal.addEventListener('abort', () => void end(), { once: true })
+    void Promise.allSettled(old.uses).then(end)
+    try {
+      const next = await openLink(deps, refresh)
+      refresh()
+      return next
+    } catch (error) {
+      lost('it does not know its session any more, and opens no new one')
+      throw error
+    }
+  }
+
+  const call = createCall(inSession, { sdk, onDoubt: refresh })
+  signal.addEventListener('abort', () => onTools([], call), { once: true })
+  const close = async (): Promise<void> => {
+    const open = await link.catch(() => undefined)
+    if (open) await leave(open)
+  }
+  await link
+  try {
+    await list()
+    return { close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Calls it with the client of the session, and once more in a new session if the server has forgotten this one. */
+type InSession = <Result>(use: (client: Client) => Promise<Result>) => Promise<Result>
+
+async function useLink<Result>({ client, uses }: Link, use: (client: Client) => Promise<Result>): Promise<Result> {
+  const using = use(client)
+  uses.add(using)
+  try {
+    return await using
+  } finally {
+    uses.delete(using)
+  }
+}
+
+async function openLink(
+  { sdk, server, settings, signal, exit, log, lost }: SessionDeps,
+  onChanged: () => void,
+): Promise<Link> {
   const client = new sdk.Client(
     { name: 'svc-gateway', version: gatewayVersion() },
     {
       // Probing the protocol of a program first would start it twice.
       versionNegotiation: { mode: settings.url === undefined ? 'legacy' : 'auto' },
-      listChanged: { tools: { autoRefresh: false, onChanged: refresh } },
+      listChanged: { tools: { autoRefresh: false, onChanged } },
     },
   )
-  const call = createCall(client, { sdk, onDoubt: refresh })
-  const transport = createTransport(sdk, {
-    server,
-    settings,
-    exit,
-    log,
-    onTooLong: () => lost('it sent a message that is too long'),
-  })
+  const onTooLong = (): void => lost('it sent a message that is too long')
+  const transport = createTransport(sdk, { server, settings, exit, log, onTooLong })
   client.onclose = () => lost('the connection was closed')
-  signal.addEventListener('abort', () => onTools([], call), { once: true })
-  const close = (): Promise<void> => leave(client, transport)
   try {
     await client.connect(transport, { timeout: connectMs, signal })
-    await list()
-    return { close }
+    return { client, transport, uses: new Set() }
   } catch (error) {
-    await close()
+    await leave({ client, transport })
     throw error
   }
 }
@@ -154,16 +217,14 @@ function bounded(tool: unknown): Listed {
 /** The caller's signal ends the call. The default time limit of the library would be shorter. */
 const noLimitMs = 2 ** 31 - 1
 
-function createCall(client: Client, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () => void }): CallTool {
+function createCall(inSession: InSession, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () => void }): CallTool {
   return async (tool, args, { signal, traceHeaders }) => {
     try {
       const trace = traceHeaders()
       const toolDefinition = { name: tool['name'] as string, inputSchema: tool['inputSchema'] as { type: 'object' } }
-      return await client.callTool(
-        // MCP has the trace in the message, so that a program gets it, too.
-        { name: toolDefinition.name, arguments: args, ...(trace && { _meta: trace }) },
-        { signal, timeout: noLimitMs, toolDefinition },
-      )
+      // MCP has the trace in the message, so that a program gets it, too.
+      const request = { name: toolDefinition.name, arguments: args, ...(trace && { _meta: trace }) }
+      return await inSession((client) => client.callTool(request, { signal, timeout: noLimitMs, toolDefinition }))
     } catch (error) {
       // There was no answer, or no valid one, so check whether the server is still there.
       if (!(error instanceof sdk.ProtocolError)) onDoubt()
@@ -175,12 +236,16 @@ function createCall(client: Client, { sdk, onDoubt }: { sdk: Sdk; onDoubt: () =>
 /** How long ending a session may take. */
 const goodbyeMs = 500
 
-async function leave(client: Client, transport: Transport): Promise<void> {
+async function leave({ client, transport }: Omit<Link, 'uses'>): Promise<void> {
   const goodbye =
     'terminateSession' in transport
       ? (transport as ReturnType<typeof createHttpTransport>).terminateSession()
       : undefined
   await Promise.race([goodbye?.catch(() => {}), delay(goodbyeMs, undefined, { ref: false })])
+  await closeLink({ client, transport })
+}
+
+async function closeLink({ client, transport }: Omit<Link, 'uses'>): Promise<void> {
   await client.close().catch(() => {})
   await transport.close().catch(() => {})
 }
