@@ -77,3 +77,16 @@ describe('splitIntoChunks', () => {
       expect((await splitIntoChunks(text, { maxText: 100 })).length).toBeGreaterThan(100)
   })
 })
+
+it('keeps the paragraphs, lists and code of a text that is formatted in sections', async () => {
+  const code = Array.from({ length: 900 }, (_, n) => `line_${n}();`)
+  const paragraphs = Array.from({ length: 400 }, (_, n) => `Paragraph *${n}* with some words to fill it.`)
+  const items = Array.from({ length: 900 }, (_, n) => `- item ${n}`)
+  const text = [...paragraphs, '```js', ...code, '```', '', ...items].join('\n').replaceAll('fill it.', 'fill it.\n')
+  const chunks = await split(text, { maxText: 4096, format: 'html' })
+  const plainText = chunks.map(({ text: chunk }) => chunk.replaceAll(/<[^>]+>/g, '')).join('\n')
+  for (const one of [...code, 'item 0', 'item 899', 'Paragraph 0 ', 'Paragraph 399 ']) expect(plainText).toContain(one)
+  expect(plainText).not.toMatch(/```|\*/)
+  const withCode = chunks.filter(({ text: chunk }) => chunk.includes('line_'))
+  expect(withCode.filter(({ text: chunk }) => !chunk.includes('<pre>'))).toEqual([])
+})

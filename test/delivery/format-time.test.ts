@@ -90,3 +90,24 @@ describe('the time of formatting', () => {
     expect(growth).toBeLessThanOrEqual(3)
   })
 })
+
+describe('a text as long as a reply may be', () => {
+  it.each(['backticks', 'emphasis', 'items', 'blank lines', 'one long word', 'code fences'])(
+    'is formatted in many turns of the event loop, so that requests are answered meanwhile: %s',
+    async (name) => {
+      const text = texts[name]!(100_000)
+      for (const format of formats) {
+        let turns = 0
+        let isDone = false
+        const count = (): void => {
+          turns++
+          if (!isDone) setImmediate(count)
+        }
+        setImmediate(count)
+        await splitIntoChunks(`x\n\n${text}x`, { maxText: 4096, format })
+        isDone = true
+        expect(turns).toBeGreaterThan(format === 'markdown' && name === 'blank lines' ? 0 : 8)
+      }
+    },
+  )
+})

@@ -1,5 +1,6 @@
 // Splits a reply into chunks that fit a channel: at paragraphs, lines or words, and inside a word only if it is too
 // long. Marks that a cut divides, such as a code block, are closed and opened again.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChannelLimits, TextRange } from '../../plugin/plugin.ts'
 import { formatMarkdown } from './format.ts'
 import { changeMarks, type Mark, type StyledText } from './styled-text.ts'
@@ -19,7 +20,7 @@ export async function splitIntoChunks(markdown: string, limits: Limits): Promise
   const text = markdown.trim()
   const sizeOf = sizes[unit]
   if (format === 'markdown' && sizeOf(text) <= maxText) return text ? [{ text }] : []
-  return splitStyledText(await formatMarkdown(text, format), { limit: maxText, sizeOf })
+  return await splitStyledText(await formatMarkdown(text, format), { limit: maxText, sizeOf })
 }
 
 interface Measure {
@@ -33,7 +34,7 @@ const sizes: Record<NonNullable<Limits['unit']>, Measure['sizeOf']> = {
   bytes: (text) => Buffer.byteLength(text),
 }
 
-function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measure): TextChunk[] {
+async function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measure): Promise<TextChunk[]> {
   const tokens = spans.flatMap(({ text, marks }) => {
     const fitting = fitMarks(marks, { limit, sizeOf })
     return (text.match(/\n|[^\S\n]+|\S+/g) ?? []).map((part) => ({ text: part, marks: fitting, kind: kindOf(part) }))
@@ -44,6 +45,8 @@ function splitStyledText({ spans, escape }: StyledText, { limit, sizeOf }: Measu
   const chunks: TextChunk[] = []
   let start = skipWhitespace(tokens, 0)
   while (start < tokens.length) {
+    // A model may write a long text that is slow to format. Requests are answered meanwhile.
+    if (start > 0) await nextTurn()
     const { end, head } = findCut(tokens, start, meter)
     const chunk = tokens.slice(start, end)
     const word = tokens[end]

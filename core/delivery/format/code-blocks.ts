@@ -38,7 +38,7 @@ export function markCodeBlocks(markdown: string): Span[] {
   return spans
 }
 
-function openBlock(line: string): Block | undefined {
+export function openBlock(line: string): Block | undefined {
   const [, indent = '', codeFence] = openingLine.exec(line) ?? []
   if (codeFence === undefined) return undefined
   const close = `\n${indent}${codeFence}`

@@ -1,6 +1,8 @@
 // Converts the Markdown of agents into the format of a channel.
 import type { ChannelLimits, TextMarks } from '../../plugin/plugin.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { markCodeBlocks } from './code-blocks.ts'
+import { splitIntoSections } from './sections.ts'
 import { html, plainStyle, ranges, type Style, styleOf } from './styles.ts'
 import { bareText, plain, type Span, type StyledText } from './styled-text.ts'
 
@@ -26,7 +28,14 @@ const keepMarkdown = (markdown: string): StyledText => ({ spans: markCodeBlocks(
 async function convert(markdown: string, style: Style): Promise<StyledText> {
   const { renderMarkdown } = await import('./render.ts')
   try {
-    return { spans: style.finish(renderMarkdown(markdown, style)), escape: style.escape }
+    const spans: Span[] = []
+    for (const { markdown: section, before } of splitIntoSections(markdown)) {
+      if (spans.length > 0) await nextTurn()
+      const rendered = renderMarkdown(section, style)
+      spans.push(...(spans.length > 0 && rendered.length > 0 ? plain(before) : []))
+      for (const span of rendered) spans.push(span)
+    }
+    return { spans: style.finish(spans), escape: style.escape }
   } catch {
     return { spans: [], escape: style.escape }
   }
