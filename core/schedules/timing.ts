@@ -22,9 +22,15 @@ function parseEvery(text: string): number {
 /** The zone is required: without it, the time would depend on the machine. */
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 
+/** `Date.parse` reads 30 February as 1 or 2 March. */
+function isTime(text: string): boolean {
+  const [day = ''] = text.split('T')
+  return isoTime.test(text) && new Date(`${day}T00:00Z`).toJSON()?.startsWith(day) === true
+}
+
 function parseAt(text: string, now: Timestamp): Timestamp {
   const ms = parseDuration(text)
-  const at = ms === undefined ? (isoTime.test(text) ? Date.parse(text) : Number.NaN) : now + ms
+  const at = ms === undefined ? (isTime(text) ? Date.parse(text) : Number.NaN) : now + ms
   if (Number.isNaN(at))
     throw new InputError(
       'at must be a time with a zone, such as "2030-01-31T09:00:00+01:00", or a duration from now, such as "20m".',

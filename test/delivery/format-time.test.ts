@@ -35,6 +35,7 @@ const texts: Record<string, (length: number) => string> = {
   'items with blank lines': repeat('- a\n\n'),
   tasks: repeat('- [ ] '),
   backticks: repeat('`'),
+  'lone backticks': repeat('` '),
   'backticks of growing length': (length) =>
     Array.from({ length: Math.sqrt(2 * length) }, (_, n) => `${'`'.repeat(n)}e`).join(''),
   'code fences': repeat('~~~ \n```\n'),
@@ -92,7 +93,7 @@ describe('the time of formatting', () => {
 })
 
 describe('a text as long as a reply may be', () => {
-  it.each(['backticks', 'emphasis', 'items', 'blank lines', 'one long word', 'code fences'])(
+  it.each(['lone backticks', 'emphasis', 'items', 'blank lines', 'one long word', 'code fences'])(
     'is formatted in many turns of the event loop, so that requests are answered meanwhile: %s',
     async (name) => {
       const text = texts[name]!(100_000)

@@ -27,3 +27,10 @@ describe('computeNextFiring', () => {
     expect(parseTiming({ at: '1m30s' }, 1000)).toEqual({ kind: 'at', at: 91_000 })
   })
 })
+
+it('refuses a day that does not exist, and takes the last day of a month', () => {
+  for (const at of ['2030-02-30T09:00:00Z', '2030-02-29T09:00Z', '2030-04-31T09:00:00+02:00', '2030-13-01T09:00Z'])
+    expect(() => parseTiming({ at }, 0)).toThrow(/^at must be a time with a zone/)
+  for (const at of ['2028-02-29T23:00:00-05:00', '2030-12-31T00:30:00+14:00'])
+    expect(parseTiming({ at }, 0)).toEqual({ kind: 'at', at: Date.parse(at) })
+})

@@ -9,6 +9,7 @@ export interface Section {
 
 /** Takes a few milliseconds to format, whatever it contains. Few texts are longer. */
 const maxLength = 8192
+const maxOpening = 256
 
 /** Cuts at blank lines outside of code blocks, or else between lines, or else anywhere. Code goes on as a code block. */
 export function splitIntoSections(markdown: string): Section[] {
@@ -31,7 +32,9 @@ export function splitIntoSections(markdown: string): Section[] {
       lines.push(part)
       length += part.length + 1
     }
-    block = block ? (block.end.test(line) ? undefined : block) : openBlock(line)
+    // The line of a block is repeated in each section, so it must be short.
+    if (block) block = block.end.test(line) ? undefined : block
+    else if (line.length < maxOpening) block = openBlock(line)
   }
   cut('')
   return sections
