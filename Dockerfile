@@ -23,5 +23,6 @@ WORKDIR /data
 ENV NODE_ENV=production SVC_GATEWAY_CONFIG=/data/gateway.json5
 VOLUME /data
 EXPOSE 18789
-HEALTHCHECK CMD node -e "fetch('http://127.0.0.1:18789/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"
+# The gateway writes the port on which it listens beside its store.
+HEALTHCHECK CMD node -e "const { basename, dirname, join } = require('path'); const file = process.env.SVC_GATEWAY_CONFIG; let port = 18789; try { port = JSON.parse(require('fs').readFileSync(join(dirname(file), 'state', basename(file) + '.listening'))).port } catch {}; fetch('http://127.0.0.1:' + port + '/healthz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"
 CMD ["svc-gateway"]

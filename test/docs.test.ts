@@ -375,3 +375,10 @@ const headingsOf = (text: string) =>
       .replace(/[^\p{L}\p{N}\s_-]/gu, '')
       .replaceAll(' ', '-'),
   )
+
+it('describes every function and value of the kit in docs/plugins.md', () => {
+  const [, values = ''] = /── values\n([^]*?)(?:\n──|$)/.exec(read('test/surface/kit.txt')) ?? []
+  const names = values.trim().split(/\s+/)
+  expect(names.length).toBeGreaterThan(50)
+  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(read('docs/plugins.md')))).toEqual([])
+})

@@ -153,12 +153,17 @@ interface SignatureCheck {
   verify(value: string, request: SignedRequest): Verdict
 }
 
+const wrongSignature = 'the signature is wrong'
+/** Behind a proxy, this is the usual reason. */
+const wrongUrlSignature = `${wrongSignature}; it covers the public URL, so check gateway.publicUrl, or auth.url, and the secret`
+
 /** Returns an empty list when no secret is of the kind that this signature uses. */
 function createSignatureChecks(
   signature: FullSignature,
   signatures: readonly FullSignature[],
-  { auth, runner }: SchemeUse,
+  { auth, scheme, runner }: SchemeUse,
 ): SignatureCheck[] {
+  const wrong = coversUrl(scheme, [signature]) ? wrongUrlSignature : wrongSignature
   const { prefix, separator, timestamp: rule } = signature
   const rotation = createSecretRotation(auth, (secret) => createSigningKey(secret, signature, signatures))
   const signedContent = compileSignedContent(signature.signed, runner.run)
@@ -174,7 +179,7 @@ function createSignatureChecks(
     const content = signedContent(request, timestamp)
     if (content === undefined) return rejected('part of the signed content is missing or belongs to another body')
     const found = rotation.find(request.now, (key) => key.verify(content, candidates))
-    if (!found) return rejected('the signature is wrong')
+    if (!found) return rejected(wrong)
     if (isStale(timestamp, request.now)) return rejected('the timestamp is too far from now')
     const id = signature.id === undefined ? undefined : request.header(signature.id)?.trim() || undefined
     return { ok: true, secretIndex: found.index, id }

@@ -33,7 +33,7 @@ describe.each([
   ],
 ])('with %s', (_case, changes, mappings) => {
   it('the signature covers the URL that the sender called', async () => {
-    const { post } = await startGateway({ agents, ...changes, hooks: { mappings } })
+    const { post, get } = await startGateway({ agents, ...changes, hooks: { mappings } })
 
     const called = (target: string) => `${publicUrl}/hooks/${target}`
     const body = '{"id":7}'
@@ -43,6 +43,10 @@ describe.each([
     expect((await send('hmac?tenant=1')).status).toBe(200)
     expect((await send('hmac?tenant=2', called('hmac?tenant=1'))).status).toBe(401)
     expect((await send('hmac', 'http://127.0.0.1/hooks/hmac')).status).toBe(401)
+    const { items } = (await get('/api/requests?hook=hmac&status=rejected')).body
+    expect(items[0].error.message).toContain(
+      'the signature is wrong; it covers the public URL, so check gateway.publicUrl',
+    )
 
     const form = {
       ...without,
