@@ -15,6 +15,16 @@ if (major < 24 || (major === 24 && minor < 16)) {
 }
 mapStackTraces()
 // Caches compiled code for the next start. The cache is executed, so it is in a folder that only the user can write.
-module.enableCompileCache(join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'svc-gateway', 'compiled'))
+const cache = process.env['XDG_CACHE_HOME'] ?? inHome('.cache')
+if (cache !== undefined) module.enableCompileCache(join(cache, 'svc-gateway', 'compiled'))
 const { runProgram } = await import('./cli/program.ts')
 await runProgram(process.argv)
+
+/** A user without an entry in the list of users may have no home. */
+function inHome(folder: string): string | undefined {
+  try {
+    return join(homedir(), folder)
+  } catch {
+    return undefined
+  }
+}

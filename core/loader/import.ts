@@ -1,7 +1,7 @@
 // Imports the built-in extensions, and plugins: JavaScript natively, TypeScript through jiti. `svc-gateway/plugin` and
 // `svc-gateway/kit` resolve to those of this gateway.
-import { existsSync } from 'node:fs'
-import { chmod, mkdir, readFile } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { access, chmod, mkdir, readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -148,11 +148,9 @@ async function openJiti(
   { dir, cacheDir }: { dir: string; cacheDir: string },
   missing: MissingExportError[],
 ): Promise<Jiti> {
-  await mkdir(cacheDir, { recursive: true, mode: 0o700 })
-  await chmod(cacheDir, 0o700)
   const { createJiti } = await import('jiti')
   return createJiti(join(dir, 'gateway.json5'), {
-    fsCache: cacheDir,
+    fsCache: (await isWritable(cacheDir)) && cacheDir,
     virtualModules: Object.fromEntries(
       Object.entries(ownModules).map(([module, exported]) => [
         module,
@@ -217,4 +215,16 @@ function findPackageModule(
 function defaultOf(module: { default?: unknown }): unknown {
   const inner = module.default as { __esModule?: boolean; default?: unknown } | undefined
   return inner?.__esModule ? inner.default : inner
+}
+
+/** Without a folder for it, compiled code is not kept: a plugin is compiled at each start. */
+async function isWritable(cacheDir: string): Promise<boolean> {
+  try {
+    await mkdir(cacheDir, { recursive: true, mode: 0o700 })
+    await chmod(cacheDir, 0o700)
+    await access(cacheDir, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -1,7 +1,7 @@
 // Plugins as users get them: packed by npm, installed into an empty folder, loaded and used.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -40,6 +40,20 @@ describe('installed plugins', () => {
     const cache = join(dir, 'state', 'jiti')
     expect((await stat(cache)).mode & 0o777).toBe(0o700)
     expect(await readdir(cache)).not.toEqual([])
+  })
+
+  it('are loaded where compiled code cannot be kept', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'plugins-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    await writeFile(join(folder, 'state'), 'A file where the folder should be.')
+    await writeFile(
+      join(folder, 'empty.ts'),
+      "export default { kind: 'toolset', name: 'empty', description: 'No tools.', open: async () => ({ tools: [] as never[], close: async () => undefined }) }",
+    )
+    const loaded = await loadExtensions({ plugins: ['./empty.ts'], dir: folder, log: createTestContext().log })
+    onTestFinished(() => loaded.close())
+    expect(loaded.problems).toEqual([])
+    expect(loaded.toolsets.has('empty')).toBe(true)
   })
 
   it('throw the InputError of the gateway that runs them', async () => {

@@ -178,3 +178,14 @@ describe('A change of the configuration file during the start', () => {
     expect(gateway.lines.filter((line) => line.includes('the configuration was reloaded'))).toHaveLength(1)
   })
 })
+
+describe('SIGUSR2', () => {
+  it('is ignored', async () => {
+    const { child, says, exited } = launch(temporaryFolder(), {})
+    await says('listening on')
+    child.kill('SIGUSR2')
+    await says('a signal was ignored')
+    child.kill('SIGTERM')
+    expect(await exited).toEqual([0, null])
+  })
+})

@@ -39,8 +39,10 @@ export function createProcessLifetime(): ProcessLifetime {
   process.on('unhandledRejection', (error) =>
     settings?.log.error(describeError(error), 'a promise was rejected and nobody handled it'),
   )
+  // It has no meaning here. Without a listener, it would end the process.
+  process.on('SIGUSR2', () => settings?.log.info({ signal: 'SIGUSR2' }, 'a signal was ignored'))
   const ending = closeWithGrace(
-    { delay: false, logger: false, skip: ['unhandledRejection', 'SIGHUP'] },
+    { delay: false, logger: false, skip: ['unhandledRejection', 'SIGHUP', 'SIGUSR2'] },
     async ({ signal, err }) => {
       if (err) settings?.log.fatal({ error: err.name, stack: err.stack }, 'stopping after an error')
       else if (failure) settings?.log.fatal(describeError(failure), 'stopping after an error')

@@ -19,17 +19,31 @@ export interface Surroundings {
  * @returns `undefined` if no file is given and neither default file exists.
  * @throws {ConfigError} if a file is given that does not exist.
  */
-export function locateConfig({ option, env = process.env, cwd = process.cwd(), home = homedir() }: Surroundings = {}):
-  | string
-  | undefined {
+export function locateConfig({
+  option,
+  env = process.env,
+  cwd = process.cwd(),
+  home = homeFolder(),
+}: Surroundings = {}): string | undefined {
   const given = option ?? (env['SVC_GATEWAY_CONFIG']?.trim() || undefined)
   if (given === undefined)
-    return [join(cwd, 'gateway.json5'), join(home, '.svc-gateway', 'gateway.json5')].find((file) => existsSync(file))
+    return [cwd, ...(home === undefined ? [] : [join(home, '.svc-gateway')])]
+      .map((folder) => join(folder, 'gateway.json5'))
+      .find((file) => existsSync(file))
   const file = resolve(cwd, given)
   if (existsSync(file)) return file
   throw new ConfigError(file, [
     { path: '', problem: `does not exist; run "${commandLine(`setup --config ${file}`)}" to create it` },
   ])
+}
+
+/** Undefined if `HOME` is not set and the user is not in the list of users, as in some containers. */
+function homeFolder(): string | undefined {
+  try {
+    return homedir()
+  } catch {
+    return undefined
+  }
 }
 
 const isInstalled = /[\\/]node_modules[\\/]/.test(import.meta.filename)
@@ -42,9 +56,9 @@ export const commandLine = (command: string): string =>
  * The file for a first configuration: `--config`, or else in the checkout, or in the user's home if the program is
  * installed.
  */
-export function firstConfigFile({ option, cwd = process.cwd(), home = homedir() }: Surroundings = {}): string {
+export function firstConfigFile({ option, cwd = process.cwd(), home = homeFolder() }: Surroundings = {}): string {
   if (option) return resolve(cwd, option)
-  return isInstalled ? join(home, '.svc-gateway', 'gateway.json5') : join(cwd, 'gateway.json5')
+  return isInstalled && home !== undefined ? join(home, '.svc-gateway', 'gateway.json5') : join(cwd, 'gateway.json5')
 }
 
 /** Reads the file of a command that needs one. @throws {ConfigError} if there is none, or if it cannot be read. */
