@@ -14,6 +14,7 @@ export const pageQueryOf = (fallbackLimit: number) => ({
     Type.String({
       pattern: '^([1-9][0-9]?|1[0-9][0-9]|200)$',
       description: `The largest number of items: 1 to 200; the default is ${fallbackLimit}.`,
+      'x-schema': { type: 'integer', minimum: 1, maximum: 200, default: fallbackLimit },
     }),
   ),
 })

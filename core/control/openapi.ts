@@ -180,12 +180,13 @@ function parametersOf(location: string, schema: unknown): Node[] {
     properties?: Record<string, Node>
     required?: string[]
   }
-  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+  return Object.entries(properties).map(([name, { description, 'x-schema': shown, ...rest }]) => ({
     name,
     in: location,
     description,
     required: required.includes(name),
-    schema: rest,
+    // The text of a query is a number for whoever calls.
+    schema: shown ?? rest,
   }))
 }
 

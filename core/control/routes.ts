@@ -4,7 +4,7 @@ import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { type Access, guardRoutes, type RouteGuard } from '../http/access.ts'
 import { setRouteGroup, type RouteInfo } from '../http/route-list.ts'
-import { Type } from '../typebox.ts'
+import { type TSchema, Type } from '../typebox.ts'
 import { pageHeaders, readPageFile } from './docs-page.ts'
 import type { CallEndpoint } from './call-endpoint.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -46,7 +46,7 @@ export function registerControl(
       routeGroup.route({
         method,
         url: path,
-        schema,
+        schema: { ...schema, querystring: closeQuery(schema.querystring) },
         config: { access, hasSecretPath },
         handler: async ({ params, query, body, headers, principal, client }, reply) => {
           const caller = { principal, via: 'http', address: client.address } as const
@@ -128,3 +128,9 @@ const schemas = {
     response: { 200: responseOfType('*/*', 'A script or a stylesheet.'), ...failures(404) },
   },
 }
+
+/** A misspelled filter would otherwise return everything. */
+const closeQuery = (querystring: TSchema = Type.Object({})): TSchema => ({
+  ...querystring,
+  additionalProperties: false,
+})

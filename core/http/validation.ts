@@ -1,7 +1,7 @@
 // Validates requests against the schemas of routes, in place of Fastify's own validator.
 import type { FastifySchemaCompiler } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { type Check, compileCheck, firstProblem, type JsonSchema } from '../typebox.ts'
+import { type Check, compileCheck, firstProblem, type JsonSchema, unknownKey } from '../typebox.ts'
 
 /** Checks the value without coercion, defaults or removal of unknown fields. */
 export const compileValidator: FastifySchemaCompiler<JsonSchema> = ({ schema, httpPart }) => {
@@ -14,5 +14,12 @@ export const compileValidator: FastifySchemaCompiler<JsonSchema> = ({ schema, ht
 }
 
 function createError(check: Check, value: unknown, part = 'body'): GatewayError {
+  const unknown =
+    part === 'querystring' ? check.problems(value).find(({ problem }) => problem === unknownKey) : undefined
+  if (unknown)
+    return new GatewayError(
+      'invalid_request',
+      `The query parameter ${JSON.stringify(unknown.path.slice(0, 100))} is not known; check its name.`,
+    )
   return new GatewayError('invalid_request', `${firstProblem(check.problems(value), `the ${part}`)}.`)
 }

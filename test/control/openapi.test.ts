@@ -107,6 +107,20 @@ describe('GET /openapi.json', () => {
     expect(types('/hooks/wake')).toEqual(['application/json'])
   })
 
+  it('describes a limit as a number, and a query parameter that it does not list is 400', async () => {
+    const { paths } = (await get('/openapi.json')).body
+    const limit = paths['/api/runs'].get.parameters.find(({ name }: { name: string }) => name === 'limit')
+    expect(limit.schema).toEqual({ type: 'integer', minimum: 1, maximum: 200, default: 50 })
+    expect((await get('/api/runs?limit=200')).status).toBe(200)
+    for (const path of ['/api/runs?agent=main', '/api/me?agent=x', '/api/outbox?limit=5&agent=x'])
+      expect(await get(path)).toMatchObject({
+        status: 400,
+        body: {
+          error: { type: 'invalid_request', message: 'The query parameter "agent" is not known; check its name.' },
+        },
+      })
+  })
+
   it('follows hooks.path and hooks.enabled', async () => {
     const moved = await startGateway({ hooks: { path: '/in' } })
     expect(Object.keys((await moved.get('/openapi.json')).body.paths)).toEqual(
