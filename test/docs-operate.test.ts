@@ -72,7 +72,7 @@ async function scrapeFirstEvents(): Promise<Series[]> {
     const rows = (await response.text()).split('\n').filter((row) => row !== '' && !row.startsWith('#'))
     return new Map(
       rows.map((row) => {
-        const [id = '', value] = [row.slice(0, row.lastIndexOf(' ')), Number(row.slice(row.lastIndexOf(' ')))]
+        const [id, value] = [row.slice(0, row.lastIndexOf(' ')), Number(row.slice(row.lastIndexOf(' ')))]
         const labels = Object.fromEntries(
           Array.from(id.matchAll(/(\w+)="([^"]*)"/g), ([, name = '', text = '']) => [name, text]),
         )

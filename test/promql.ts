@@ -12,7 +12,8 @@ type Vector = readonly { labels: Series['labels']; value: number }[]
 type Evaluate = (at: number) => Vector
 
 const minutes = (text: string): number => Number.parseInt(text) * (text.endsWith('h') ? 60 : 1)
-const keyOf = (labels: Series['labels']): string => JSON.stringify(Object.entries(labels).toSorted())
+const keyOf = (labels: Series['labels']): string =>
+  JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
 export function evaluate(expr: string, series: readonly Series[], at: number): Vector {
   const tokens = expr.match(/"[^"]*"|=~|==|[\w.:]+|[^\s\w]/g) ?? []

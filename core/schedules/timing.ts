@@ -25,7 +25,8 @@ const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/
 /** `Date.parse` reads 30 February as 1 or 2 March. */
 function isTime(text: string): boolean {
   const [day = ''] = text.split('T')
-  return isoTime.test(text) && new Date(`${day}T00:00Z`).toJSON()?.startsWith(day) === true
+  const start = new Date(`${day}T00:00Z`)
+  return isoTime.test(text) && !Number.isNaN(start.getTime()) && start.toISOString().startsWith(day)
 }
 
 function parseAt(text: string, now: Timestamp): Timestamp {

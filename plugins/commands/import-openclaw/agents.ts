@@ -31,12 +31,12 @@ export function readAgents(file: Document): SourceAgents {
   const agents = isRecord(file['agents']) ? file['agents'] : {}
   const { list, entries, ...others } = agents
   const listed = Array.isArray(list) ? (list as unknown[]) : []
-  const named: [path: string, id: unknown, agent: unknown][] = [
+  const named: readonly (readonly [path: string, id: unknown, agent: unknown])[] = [
     ...Object.entries(isRecord(entries) ? entries : {}).map(
       ([id, agent]) => [`agents.entries.${id}`, id, agent] as const,
     ),
     ...listed.map((agent, index) => [`agents.list.${index}`, isRecord(agent) && agent['id'], agent] as const),
-  ].map((one) => [...one])
+  ]
   const byId = new Map<string, Document>()
   const paths = new Map<string, string>()
   const rest: Document = {}
