@@ -48,6 +48,8 @@ it('names every action of the audit log', () => {
   )
   expect(new Set(actions).size).toBeGreaterThan(20)
   expect([...new Set(actions)].filter((action) => !named.has(action))).toEqual([])
+})
+
 /** The minute in which everything happens, and the one after it in which the rules are evaluated. */
 const [happensAt, evaluatedAt] = [20, 22]
 

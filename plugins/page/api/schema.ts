@@ -3,7 +3,7 @@ export interface Operations {
   /** Lists the tool calls that a person had to approve. */
   'GET /api/approvals': {
     path: Record<string, never>
-    query: { cursor?: string; limit?: string; status?: "waiting" | "approved" | "denied" | "expired" | "cancelled"; runId?: string }
+    query: { cursor?: string; limit?: number; status?: "waiting" | "approved" | "denied" | "expired" | "cancelled"; runId?: string }
     headers: Record<string, never>
     body: undefined
     reply: { items: ({ id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin: string; rule: string; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string })[]; next?: string }
@@ -19,7 +19,7 @@ export interface Operations {
   /** Lists who did what, newest first. */
   'GET /api/audit': {
     path: Record<string, never>
-    query: { cursor?: string; limit?: string; actor?: string; action?: string; target?: string; agentId?: string; outcome?: "done" | "refused" | "failed"; since?: string }
+    query: { cursor?: string; limit?: number; actor?: string; action?: string; target?: string; agentId?: string; outcome?: "done" | "refused" | "failed"; since?: string }
     headers: Record<string, never>
     body: undefined
     reply: { items: ({ id: string; at: string; actor: { kind: "client" | "sender" | "agent" | "local"; name: string; runId?: string }; via: "http" | "websocket" | "mcp" | "channel" | "tool" | "file"; address?: string; action: string; target?: string; agentId?: string; outcome: "done" | "refused" | "failed"; reason?: string })[]; next?: string }
@@ -115,7 +115,7 @@ export interface Operations {
   /** Lists deliveries. */
   'GET /api/outbox': {
     path: Record<string, never>
-    query: { cursor?: string; limit?: string; status?: "pending" | "sending" | "sent" | "failed" | "unknown" | "skipped"; channel?: string }
+    query: { cursor?: string; limit?: number; status?: "pending" | "sending" | "sent" | "failed" | "unknown" | "skipped"; channel?: string }
     headers: Record<string, never>
     body: undefined
     reply: { items: ({ id: string; runId: string; channel: string; accountId: string; to: string; threadId?: string; text?: string; file?: { name: string; type: string }; status: "pending" | "sending" | "sent" | "failed" | "unknown" | "skipped"; reason?: string; attempts: number; nextAt?: string; createdAt: string })[]; next?: string }
@@ -155,7 +155,7 @@ export interface Operations {
   /** Lists webhook requests. */
   'GET /api/requests': {
     path: Record<string, never>
-    query: { cursor?: string; limit?: string; hook?: string; status?: "accepted" | "skipped" | "rejected" | "failed" | "duplicate"; runStatus?: "queued" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled"; since?: string; q?: string }
+    query: { cursor?: string; limit?: number; hook?: string; status?: "accepted" | "skipped" | "rejected" | "failed" | "duplicate"; runStatus?: "queued" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled"; since?: string; q?: string }
     headers: Record<string, never>
     body: undefined
     reply: { items: ({ id: string; at: string; hook: string; status: "accepted" | "skipped" | "rejected" | "failed" | "duplicate"; client: string; runIds?: (string)[]; eventIds?: (string)[]; error?: { type: string; message: string; detail?: string }; reason?: "handshake" | "skip"; skippedBy?: { mapping: string; rule: number }; count?: number; replayOf?: string; authentication?: { scheme: string; secret?: number } })[]; next?: string }
@@ -171,7 +171,7 @@ export interface Operations {
   /** Lists runs. */
   'GET /api/runs': {
     path: Record<string, never>
-    query: { cursor?: string; limit?: string; status?: "queued" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled"; kind?: "hook" | "heartbeat" | "channel" | "subagent" | "schedule" | "chat"; hook?: string; agentId?: string; sessionKey?: string }
+    query: { cursor?: string; limit?: number; status?: "queued" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled"; kind?: "hook" | "heartbeat" | "channel" | "subagent" | "schedule" | "chat"; hook?: string; agentId?: string; sessionKey?: string }
     headers: Record<string, never>
     body: undefined
     reply: { items: ({ id: string; traceId?: string; kind: "hook" | "heartbeat" | "channel" | "subagent" | "schedule" | "chat"; agentId: string; sessionKey: string; model?: string; status: "queued" | "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled"; origin: { kind: "hook" | "heartbeat" | "channel" | "subagent" | "schedule" | "chat"; name: string; mapping?: string; trusted: boolean; client?: string }; name?: string; reply?: string; error?: { type: string; message: string; detail?: string }; usage?: { inputTokens: number; outputTokens: number; cachedInputTokens: number; cacheWriteTokens?: number; reasoningTokens: number; totalTokens: number; estimated?: true; cost?: number; steps: number; unpricedSteps?: number }; subagents?: { runs: number; steps: number; totalTokens: number; cost?: number; unpricedSteps?: number }; parentRunId?: string; toolErrors?: ({ tool: string; message: string })[]; requestId?: string; retryOf?: string; retriedAs?: string; deliveries: ({ id: string; channel: string; to: string; status: "pending" | "sent" | "failed" | "unknown" | "skipped"; reason?: string })[]; createdAt: string; queuedMs?: number; attempts: ({ startedAt: string; endedAt?: string; reason?: string })[]; startedAt?: string; nextAttemptAt?: string; waitingFor?: string; endedAt?: string })[]; next?: string }
@@ -179,7 +179,7 @@ export interface Operations {
   /** Lists the schedules of all agents. */
   'GET /api/schedules': {
     path: Record<string, never>
-    query: { cursor?: string; limit?: string; agentId?: string }
+    query: { cursor?: string; limit?: number; agentId?: string }
     headers: Record<string, never>
     body: undefined
     reply: { items: ({ id: string; agentId: string; name: string; message?: string; timing: { cron?: string; timezone?: string; every?: string; at?: string }; nextAt: string; lastAt?: string; skipped?: string; createdAt: string })[]; next?: string }
@@ -187,7 +187,7 @@ export interface Operations {
   /** Lists sessions, the most recently used first. */
   'GET /api/sessions': {
     path: Record<string, never>
-    query: { cursor?: string; limit?: string; agentId?: string }
+    query: { cursor?: string; limit?: number; agentId?: string }
     headers: Record<string, never>
     body: undefined
     reply: { items: ({ key: string; agentId: string; updatedAt: string })[]; next?: string }
@@ -195,7 +195,7 @@ export interface Operations {
   /** Returns a session with its waiting events and its transcript. */
   'GET /api/sessions/{key}': {
     path: { key: string }
-    query: { cursor?: string; limit?: string }
+    query: { cursor?: string; limit?: number }
     headers: Record<string, never>
     body: undefined
     reply: { key: string; agentId: string; updatedAt: string; lastRoute?: { channel: string; to: string; accountId: string; threadId?: string; at: string }; events: ({ id: string; text?: string; mode: "now" | "next-heartbeat"; at: string })[]; waitingEvents: number; transcript: ({ role: string; text?: string; at: string; runId: string })[]; next?: string }
@@ -235,7 +235,7 @@ export interface Operations {
   /** Lists the steps of a run, in their order. */
   'GET /runs/{id}/steps': {
     path: { id: string }
-    query: { cursor?: string; limit?: string }
+    query: { cursor?: string; limit?: number }
     headers: Record<string, never>
     body: undefined
     reply: { items: ({ number: number; attempt: number; kind: "model" | "tool"; status: "running" | "waiting" | "succeeded" | "failed" | "refused" | "interrupted"; startedAt: string; endedAt?: string; model?: string; firstTokenMs?: number; finishReason?: string; responseModel?: string; usage?: { inputTokens: number; outputTokens: number; cachedInputTokens: number; cacheWriteTokens?: number; reasoningTokens: number; totalTokens: number; estimated?: true; cost?: number }; text?: string; tool?: string; args?: unknown; effects?: (("reads-private" | "sends")[] | "by-call"); verdict?: "allow" | "ask" | "deny"; rule?: string; result?: unknown; resultLength?: number; error?: string; thrown?: string })[]; next?: string }
