@@ -43,7 +43,7 @@ const assumed: Document = {
   channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
   agents: { main: {}, reviewer: {} },
   providers: { ollama: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:11434/v1' } },
-  tools: { mcp: { servers: { files: { command: 'cat' }, tickets: { command: 'cat' } } } },
+  tools: { mcp: { servers: { files: { command: 'cat' }, tickets: { url: 'http://127.0.0.1:1/mcp' } } } },
 }
 
 const recipes = examples.find(({ page }) => page === 'docs/recipes.md')!

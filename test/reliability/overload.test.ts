@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { startModel } from '../doubles/model.ts'
-import { startGateway, temporaryFolder } from '../helpers.ts'
+import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { ended, get, post, start, waitingTexts } from './process.ts'
 
 describe('a queue at hooks.maxQueuedRuns', () => {
@@ -20,7 +20,7 @@ describe('a queue at hooks.maxQueuedRuns', () => {
       },
     })
     const run = { message: 'work', deliver: false, wakeMode: 'next-heartbeat' }
-    expect((await post('/hooks/agent', { ...run, timeoutSeconds: 1 })).status).toBe(200)
+    const first = (await post('/hooks/agent', run)).body.runId as string
     await model.request(0)
     const queued = [await post('/hooks/agent', run), await post('/hooks/agent', run), await post('/hooks/agent', run)]
     expect(queued.map(({ status }) => status)).toEqual([200, 200, 200])
@@ -32,7 +32,9 @@ describe('a queue at hooks.maxQueuedRuns', () => {
       true,
     ])
     expect((await post('/hooks/wake', { text: 'still heard', mode: 'next-heartbeat' })).status).toBe(200)
-    // The first run reaches its time limit, and the queued ones start.
+    // When the first run ends, the queued ones start.
+    const asAdmin = { authorization: `Bearer ${gatewayToken}` }
+    expect((await post(`/api/runs/${first}/cancel`, {}, asAdmin)).status).toBe(200)
     await model.request(1)
     const again = await post('/hooks/agent', run, { ...key, prefer: 'wait=20' })
     expect([again.status, again.body.status, again.headers.get('idempotent-replayed')]).toEqual([
