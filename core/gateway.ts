@@ -1,4 +1,5 @@
 // Runs the gateway: starts and stops it in order, and replaces the runtime when the configuration changes.
+import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
@@ -7,6 +8,7 @@ import { readConfigFile } from './config/file/read.ts'
 import { logSecrets, type Redactor } from './config/redaction.ts'
 import { resolveConfig, type ResolvedConfig } from './config/resolve.ts'
 import { keepUntilRestart } from './config/restart-keys.ts'
+import { toComparisonText } from './config/comparison-text.ts'
 import type { Config, LogConfig } from './config/schema/schema.ts'
 import { pageLink } from './control/page/endpoints.ts'
 import { readVersion } from './version.ts'
@@ -103,6 +105,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   const stop = new AbortController()
   const stopping = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])])
   let isReady = false
+  let address = ''
   let current: Runtime
   let reviewed: ResolvedConfig | undefined
   let warnings: readonly ConfigProblem[] = []
@@ -158,6 +161,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     delivery.outbox.notify()
     storage.retention.notify()
     requestWaitingWakes(runtime)
+    announce()
     log.info({ restartFor }, 'the configuration was reloaded')
     logWarnings(resolved)
     return { restartFor }
@@ -173,6 +177,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
       },
       (error: unknown) => log.error(describeError(error), 'the configuration could not be checked for warnings'),
     )
+  }
+
+  /** Lets the other gateways on the store find out whether their configuration is the same. */
+  function announce(): void {
+    if (!storage.isShared) return
+    const name = `${hostname()}:${new URL(address).port || '80'}`
+    storage.replicas.announce({ name, config: toComparisonText(current.config, { extensions, env }) })
   }
 
   async function createReady(next: Config, previous: Runtime): Promise<Runtime> {
@@ -211,7 +222,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     await Promise.all([storage.opened, first.ready()])
     stopping.throwIfAborted()
     // Opens the port first: if another program has it, no work must have started. Requests get 503 until `isReady`.
-    const address = await http.listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })
+    address = await http.listener.listen({ host: config.gateway.bind, port: port ?? config.gateway.port })
     // Gateways on a shared store use the clock of the database.
     if (!storage.isShared) {
       await storage.store.expireLeases()
@@ -230,6 +241,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     work.approvals.start()
     work.leadership.start()
     requestWaitingWakes(current)
+    announce()
     return address
   }
 

@@ -7,6 +7,7 @@ import { clientEndpoints } from './clients.ts'
 import { configEndpoints } from './config.ts'
 import { requestEndpoints } from './requests.ts'
 import type { Endpoint } from './endpoint.ts'
+import { gatewayEndpoints } from './gateways.ts'
 import { hookEndpoints } from './hooks.ts'
 import { meEndpoints } from './me.ts'
 import { outboxEndpoints } from './outbox.ts'
@@ -35,6 +36,7 @@ const groups = [
   extensionEndpoints,
   channelEndpoints,
   configEndpoints,
+  gatewayEndpoints,
   clientEndpoints,
   auditEndpoints,
   pageEndpoints,

@@ -126,6 +126,7 @@ function buildEndpoints(
     clientUse: services.http.clientUse,
     extensions: services.environment.extensions,
     store: services.storage.store,
+    replicas: services.storage.replicas,
     timezone: Array.isArray(config.budget) ? undefined : config.budget?.timezone,
     cursors: createCursorSeal(credentialOf(services, config)),
     runs: services.work.runs,

@@ -3,14 +3,16 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { diagnose, listFindings } from '../../core/cli/doctor/doctor.ts'
 import type { Finding } from '../../core/cli/doctor/finding.ts'
 import { writeListening } from '../../core/cli/listening.ts'
 import { identifyStore } from '../../core/store/sqlite/store-files.ts'
 import { readVersion } from '../../core/version.ts'
-import { gatewayToken, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { type Document, gatewayToken, spawnGateway, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
+import { createDatabase } from '../postgres.ts'
 import { run } from './command-line.ts'
 
 /** The findings about the running gateway. */
@@ -32,6 +34,7 @@ const healthy: Record<string, unknown> = {
     jobs: [{ preset: 'gmail', state: 'connected' }],
     toolsets: [{ toolset: 'mcp', state: 'open' }],
   },
+  '/api/gateways': { items: [{ name: 'two:18789', hasSameConfig: true }] },
   '/api/runs?status=running&limit=200': { items: [] },
   '/api/runs?status=queued&limit=200': { items: [] },
   '/api/outbox?status=failed&limit=200': { items: [] },
@@ -142,6 +145,36 @@ describe('svc-gateway doctor finds in the running gateway', () => {
     ])
     expect(findings[1]?.fix).toBe('If the proxy is yours, add "127.0.0.1" to gateway.trustedProxies.')
     expect(await examine(url, 'another-token')).toMatchObject([{ id: 'gateway_refused' }])
+  })
+
+  it('that gateways on its store have another configuration, apart from what depends on the machine', async () => {
+    const database = await createDatabase(inject('postgresUrl'))
+    onTestFinished(database.remove)
+    const storage = { url: database.url }
+    const one = await startGateway({ storage })
+    const other = await startGateway({ storage })
+    const name = `${hostname()}:${new URL(other.url).port}`
+    const problem = `Gateways on the same store run with another configuration than the gateway at ${one.url}: ${name}.`
+    const listed = async () => (await one.get('/api/gateways')).body.items
+    const change = async (changes: Document) => {
+      writeConfig(other.dir, { storage, ...changes })
+      await other.gateway.reload()
+    }
+    await expect.poll(listed).toEqual([{ name, hasSameConfig: true }])
+    expect(await examine(one.url)).toEqual([])
+    const ofMachine = { log: { level: 'debug' }, agents: { defaults: { workspace: '/srv/files' } } }
+    const changed: [Document, hasSameConfig: boolean][] = [
+      [{ hooks: { maxQueuedRuns: 9 } }, false],
+      [{}, true],
+      [{ hooks: { token: 'Another-token-of-webhooks-4711' } }, false],
+      [ofMachine, true],
+    ]
+    for (const [changes, hasSameConfig] of changed) {
+      await change(changes)
+      await expect.poll(listed).toEqual([{ name, hasSameConfig }])
+      const found = (await examine(one.url)).map((finding) => [finding.id, finding.severity, finding.problem])
+      expect(found).toEqual(hasSameConfig ? [] : [['config_differs', 'warning', problem]])
+    }
   })
 
   it('nothing, when it is the one that runs with the configuration', async () => {

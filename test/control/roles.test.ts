@@ -192,6 +192,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
   'GET /api/audit': { needs: 'viewer', scope: 'agents' },
   'GET /api/budgets': { needs: 'viewer', scope: 'agents' },
+  'GET /api/gateways': { needs: 'viewer', scope: 'gateway' },
   'GET /api/clients': { needs: 'viewer', scope: 'gateway' },
   'GET /api/usage': { needs: 'viewer', scope: 'agents' },
   'GET /api/panels': { needs: 'viewer', scope: 'public' },

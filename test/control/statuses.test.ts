@@ -196,6 +196,7 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     '/api/config',
     '/api/config/warnings',
     '/api/clients',
+    '/api/gateways',
     '/api/config/schema',
     '/tools',
     '/api/requests',

@@ -1,5 +1,5 @@
 // The list of all checks, in the groups in which they are printed.
-import { checkBacklog, checkConnections, checkGateway, checkProxy } from './gateway/running.ts'
+import { checkBacklog, checkConnections, checkGateway, checkOthers, checkProxy } from './gateway/running.ts'
 import { checkChannels, checkConfig, checkHooks, checkPlugins, namePlugins } from './config.ts'
 import { checkClock } from './clock.ts'
 import { checkCosts } from './costs.ts'
@@ -77,6 +77,7 @@ export const groups: readonly CheckGroup[] = [
     name: 'Running gateway',
     checks: [
       { title: 'It is ready, and runs the installed version and the current configuration.', find: checkGateway },
+      { title: 'Gateways that share its store have its configuration.', find: checkOthers },
       { title: 'Channels, jobs and toolsets are connected.', find: checkConnections },
       { title: 'It sees the addresses of its callers.', find: checkProxy },
       { title: 'No runs are stuck, and no deliveries have failed.', find: checkBacklog },

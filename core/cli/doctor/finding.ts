@@ -11,6 +11,7 @@ export const findingIds = [
   'client_expired',
   'client_expiring',
   'clock_wrong',
+  'config_differs',
   'config_invalid',
   'config_missing',
   'config_not_loaded',

@@ -1,6 +1,6 @@
 // Encrypts the messages between gateways, because any role that may connect to the database can send and receive
 // notifications. Only those who can read the secret of the store can read a message, or send one that is accepted.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import { compileCheck, type Static, Type } from '../../typebox.ts'
 
@@ -17,6 +17,8 @@ export interface MessageSeal {
   open(payload: string): OpenedMessages
   /** Call it when a connection begins to receive messages. Those that were sent earlier are not accepted. */
   begin(): void
+  /** Equal texts have equal digests on one store. Without its secret, no text can be compared with a digest. */
+  digest(text: string): string
 }
 
 export interface OpenedMessages {
@@ -93,6 +95,10 @@ export function createMessageSeal({ secret, channel, now }: SealOptions): Messag
       return { sender, isOwn: sender === self, messages }
     },
     begin: () => void (begunAt = performance.now()),
+    digest: (text) => {
+      const key = Buffer.from(hkdfSync('sha256', secret, 'digest', channel, keyBytes))
+      return createHmac('sha256', key).update(text).digest('base64url')
+    },
   }
 }
 

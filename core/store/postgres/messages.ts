@@ -4,10 +4,10 @@ import { describeError, GatewayError } from '../../errors.ts'
 import { createOutage } from '../../outage.ts'
 import type { Log } from '../../plugin/plugin.ts'
 import { type Check, compileCheck, type Static, Type } from '../../typebox.ts'
-import { catchUp, type Replicas } from '../replicas.ts'
+import { type Announcement, catchUp, type Replicas } from '../replicas.ts'
 import { describe } from './failure.ts'
 import type { Message, MessageSeal } from './message-seal.ts'
-import { createPresence } from './presence.ts'
+import { createPresence, type Self } from './presence.ts'
 
 export interface Messages extends Replicas {
   /** Connects, and connects again whenever the connection is lost. */
@@ -41,6 +41,8 @@ const PresenceReport = Type.Object({
   topics: Type.Array(Type.String()),
   /** True: the sender does not know which gateways there are. The others answer with their own reports. */
   isNew: Type.Boolean(),
+  /** Absent until the sender has started. */
+  self: Type.Optional(Type.Object({ name: Type.String({ maxLength: 300 }), config: Type.String({ maxLength: 100 }) })),
 })
 
 /** The subscribers of a topic, and the check of its items. */
@@ -61,6 +63,7 @@ export function createMessages(log: Log): Messages {
   })
   const presence = createPresence({ lifetimeMs: presenceMs, introductionMs })
   const batch = createMessageBatch()
+  let announced: Announcement | undefined
   let mustReport = false
   let isNew = true
   let reportedAt = -Infinity
@@ -86,12 +89,16 @@ export function createMessages(log: Log): Messages {
   function createReport(): string {
     // Meanwhile, the others have counted this gateway as gone.
     if (performance.now() - reportedAt > presenceMs) beginAnew()
-    const item: Static<typeof PresenceReport> = { topics: [...subscribed.keys()], isNew }
+    const self = describeSelf()
+    const item: Static<typeof PresenceReport> = { topics: [...subscribed.keys()], isNew, ...(self && { self }) }
     reportedAt = performance.now()
     mustReport = false
     isNew = false
     return JSON.stringify([{ topic: presenceTopic, item }])
   }
+
+  const describeSelf = (): Self | undefined =>
+    address && announced && { name: announced.name, config: address.seal.digest(announced.config) }
 
   function beginAnew(): void {
     presence.reset()
@@ -188,7 +195,7 @@ export function createMessages(log: Log): Messages {
 
   /** If one did not know the other, it may not have sent it everything. */
   function meet(sender: string, report: Static<typeof PresenceReport>): void {
-    const isKnown = presence.record(sender, report.topics)
+    const isKnown = presence.record(sender, report)
     if (isKnown && !report.isNew) return
     reportSoon()
     emit(catchUp.name, null)
@@ -225,6 +232,14 @@ export function createMessages(log: Log): Messages {
         if (check && left.length > 0) subscribed.set(name, { check, subscribers: left })
         else if (subscribed.delete(name)) reportSoon()
       }
+    },
+    announce: (self) => {
+      announced = self
+      reportSoon()
+    },
+    others: () => {
+      const self = describeSelf()
+      return self ? presence.list().map(({ name, config }) => ({ name, hasSameConfig: config === self.config })) : []
     },
     open: (opened) => {
       address = opened

@@ -96,6 +96,14 @@ export interface Operations {
     body: undefined
     reply: { plugins: ({ source: string; name?: string; version?: string; extensions: ({ kind: string; name: string })[] })[]; problems: (string)[]; channels: ({ name: string; description: string; accounts: ({ accountId: string; state: "connecting" | "connected" | "failing" | "unauthorized" | "standby" | "login_required"; since: string; reason?: string })[] })[]; toolsets: ({ toolset: string; state: "open" | "failing" | "unauthorized"; reason?: string })[]; presets: (string)[]; jobs: ({ preset: string; state: "connecting" | "connected" | "failing" | "unauthorized" | "standby"; since: string; reason?: string })[]; policy: { tools: ({ name: string; toolset: string; group?: string })[]; groups: (string)[]; toolsets: (string)[] }; routes: ({ method: string; path: string; summary?: string })[] }
   }
+  /** Lists the other gateways on the same store. */
+  'GET /api/gateways': {
+    path: Record<string, never>
+    query: Record<string, never>
+    headers: Record<string, never>
+    body: undefined
+    reply: { items: ({ name: string; hasSameConfig: boolean })[] }
+  }
   /** Lists the hooks, their mappings, and when each secret was last used. */
   'GET /api/hooks': {
     path: Record<string, never>

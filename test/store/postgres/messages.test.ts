@@ -1,4 +1,5 @@
 // The messages between gateways on one PostgreSQL database.
+import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
 import type { Log } from '../../../core/plugin/plugin.ts'
 import { openStore } from '../../../core/store/open.ts'
@@ -96,9 +97,24 @@ it('are not sent to a gateway that has not reported its presence for long', () =
   const presence = createPresence({ lifetimeMs: 0, introductionMs: 0 })
   expect(presence.isWanted('numbers')).toBe(true)
   presence.reset()
-  expect(presence.record('one', ['numbers'])).toBe(false)
+  expect(presence.record('one', { topics: ['numbers'] })).toBe(false)
   expect(presence.isWanted('numbers')).toBe(false)
-  expect(presence.record('one', ['numbers'])).toBe(false)
+  expect(presence.record('one', { topics: ['numbers'] })).toBe(false)
+})
+
+it('say whether configurations differ without telling anything else about them', async () => {
+  const [one, other] = [await openAndMeet(), await open()]
+  const sent = await listenAsGateway()
+  one.announce({ name: 'one:1', config: 'password 1' })
+  other.announce({ name: 'other:1', config: 'password 1' })
+  await expect.poll(one.others).toEqual([{ name: 'other:1', hasSameConfig: true }])
+  other.announce({ name: 'other:1', config: 'password 2' })
+  await expect.poll(one.others).toEqual([{ name: 'other:1', hasSameConfig: false }])
+  const texts = JSON.stringify(sent())
+  expect(texts).toContain('other:1')
+  expect(texts).not.toContain('password')
+  for (const encoding of ['hex', 'base64url'] as const)
+    expect(texts).not.toContain(hash('sha256', 'password 1', encoding))
 })
 
 it('reach no subscriber if they do not fit their topic, or if a subscriber throws', async () => {

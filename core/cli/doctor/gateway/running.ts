@@ -75,6 +75,23 @@ const oldConfig = (address: string): Finding => ({
   fix: 'Correct the errors of the configuration; the gateway loads it by itself.',
 })
 
+/** A keyed digest with the presence of each gateway says whether its configuration differs. */
+export const checkOthers = withGateway(async ({ address, get }) => {
+  const others = itemsOf(await get('/api/gateways')).map(fieldsOf)
+  const names = others.flatMap(({ name, hasSameConfig }) => (hasSameConfig === false ? (textOf(name) ?? []) : []))
+  return names.length === 0 ? [] : [otherConfig(address, [...new Set(names)].toSorted())]
+})
+
+const otherConfig = (address: string, names: readonly string[]): Finding => ({
+  id: 'config_differs',
+  severity: 'warning',
+  where: address,
+  problem:
+    `Gateways on the same store run with another configuration than the gateway at ${address}: ` +
+    `${names.join(', ')}.`,
+  fix: 'Give all of them the same configuration and environment; if a change is under way, wait until all have it.',
+})
+
 /** States that need nobody. */
 const fineStates = new Set(['connected', 'connecting', 'standby', 'open'])
 
