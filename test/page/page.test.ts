@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { type ClientRequest, createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { pipeline } from 'node:stream'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { gatewayToken, shareGateway, startGateway } from '../helpers.ts'
+import { createDatabase, query } from '../postgres.ts'
 import { expectAccessible, sharePages, signedIn } from './open-page.ts'
 
 describe('the control page', () => {
@@ -95,6 +96,25 @@ describe('the control page', () => {
     expect(await page.getByRole('status').filter({ hasText: 'Live' }).count()).toBeGreaterThan(0)
   })
 
+  it('reads again what it shows when its gateway may have missed changes of another one', async () => {
+    const database = await createDatabase(inject('postgresUrl'))
+    onTestFinished(database.remove)
+    const storage = { url: database.url }
+    const shown = await startGateway({ storage })
+    const [connection] = await query(database.url, messageConnectionSql)
+    const other = await startGateway({ storage })
+    await expect.poll(async () => (await shown.get('/api/gateways')).body.items).toHaveLength(1)
+    const { page, complaints } = await open(shown.url, '#/requests')
+    await page.getByText('No requests yet').waitFor()
+    await page.waitForLoadState('networkidle')
+    await query(database.url, 'SELECT pg_terminate_backend($1, 5000)', [connection?.['pid']])
+    // The other gateway says so to nobody, because the connection for messages is opened again after a second.
+    await other.post('/hooks/wake', { text: 'hi', mode: 'next-heartbeat' })
+    await page.getByRole('link', { name: /^accepted wake/ }).waitFor()
+    expect(await page.getByText('Not connected since').count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
   it('works with the keyboard alone', async () => {
     const { page } = await open(await url(), '#/requests')
     await page.keyboard.press('?')
@@ -180,3 +200,7 @@ async function startProxy(target: string, path: string): Promise<string> {
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
+
+const messageConnectionSql = `
+  SELECT pid FROM pg_stat_activity
+  WHERE datname = current_database() AND (query LIKE 'LISTEN %' OR query LIKE 'SELECT pg_notify%')`
