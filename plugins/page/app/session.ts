@@ -41,7 +41,7 @@ export function findTabStorage(): Storage | undefined {
 
 /** Returns the one-time code of a link, and removes it from the address and from the browser's history. */
 export function takeCode({ location, history }: Window): string | undefined {
-  const [, code] = /^#code=([\w-]+)$/.exec(location.hash) ?? []
+  const [, code] = /^#code=([\w.-]+)$/.exec(location.hash) ?? []
   if (code !== undefined) history.replaceState(null, '', location.pathname + location.search)
   return code
 }
