@@ -49,7 +49,7 @@ interface ClientDeps {
 
 interface AnyOptions {
   path?: Readonly<Record<string, string>>
-  query?: Readonly<Record<string, string | undefined>>
+  query?: Readonly<Record<string, string | number | undefined>>
   headers?: Readonly<Record<string, string | undefined>>
   body?: unknown
   signal?: AbortSignal
@@ -94,7 +94,7 @@ function urlOf(base: string, template: string, { path = {}, query = {} }: AnyOpt
     .slice(1)
     .replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent((path[key] ?? '').toWellFormed()))
   const url = new URL(relative, base)
-  for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, value)
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, String(value))
   return url
 }
 

@@ -25,7 +25,7 @@ const reloadMs = 1_000
 export function LastMessages() {
   const { call } = useApp()
   const messages = useLoaded('last messages', async () => {
-    const limit = String(shown)
+    const limit = shown
     const [runs, deliveries] = await Promise.all([
       call('GET /api/runs', { query: { kind: 'channel', limit } }),
       call('GET /api/outbox', { query: { limit } }),

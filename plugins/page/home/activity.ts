@@ -15,7 +15,7 @@ export interface Recent<Row> {
 
 interface PageQuery {
   cursor: string | undefined
-  limit: string
+  limit: number
 }
 
 /** Loads the newest items, at most those of the last hour. */
@@ -27,7 +27,7 @@ export async function loadRecent<Row>(
   const items: Row[] = []
   let cursor: string | undefined
   for (let page = 0; page < maxPages; page++) {
-    const loaded = await load({ cursor, limit: String(pageSize) })
+    const loaded = await load({ cursor, limit: pageSize })
     items.push(...loaded.items)
     cursor = loaded.next
     const oldest = loaded.items.at(-1)

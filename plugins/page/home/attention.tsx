@@ -31,12 +31,12 @@ export function Attention() {
   /** What the role of the reader does not include is left out. */
   const ifMay = async (operation: OperationName, find: () => Promise<Need[]>): Promise<Need[]> =>
     may(operation) ? await find() : []
-  const findRuns = (status: 'failed' | 'timed_out') => call('GET /api/runs', { query: { status, limit: '200' } })
+  const findRuns = (status: 'failed' | 'timed_out') => call('GET /api/runs', { query: { status, limit: 200 } })
   const findDeliveries = async (status: 'failed' | 'unknown') =>
-    needsOfOutbox(await call('GET /api/outbox', { query: { status, limit: '200' } }), status)
+    needsOfOutbox(await call('GET /api/outbox', { query: { status, limit: 200 } }), status)
   const needs = useLoaded('needs', async () => {
     const all = await Promise.all([
-      call('GET /api/approvals', { query: { status: 'waiting', limit: '200' } }).then(needsOfApprovals),
+      call('GET /api/approvals', { query: { status: 'waiting', limit: 200 } }).then(needsOfApprovals),
       ifMay('GET /api/budgets', async () => needsOfBudgets(await call('GET /api/budgets'))),
       Promise.all([findRuns('failed'), findRuns('timed_out')]).then(needsOfRuns),
       ifMay('GET /api/pairings', async () => needsOfPairings(await call('GET /api/pairings'))),

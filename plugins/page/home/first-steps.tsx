@@ -43,8 +43,8 @@ function Steps({ onHide }: { onHide(): void }) {
   const { call } = useApp()
   const known = useLoaded('first steps', async (): Promise<Known> => {
     const [requests, chats, config] = await Promise.all([
-      call('GET /api/requests', { query: { limit: '1' } }),
-      call('GET /api/runs', { query: { limit: '1', kind: 'chat' } }),
+      call('GET /api/requests', { query: { limit: 1 } }),
+      call('GET /api/runs', { query: { limit: 1, kind: 'chat' } }),
       call('GET /api/config'),
     ])
     const { providers = {}, channels = {}, hooks = {} } = config as ConfigParts

@@ -111,7 +111,7 @@ function useUnfinished(): Loaded<Unfinished> {
   const counts = useLoaded('unfinished', () =>
     Promise.all(
       unfinished.map(async (status) => {
-        const { items, next } = await call('GET /api/runs', { query: { status, limit: String(maxCounted) } })
+        const { items, next } = await call('GET /api/runs', { query: { status, limit: maxCounted } })
         return [status, `${formatCount(items.length)}${next === undefined ? '' : '+'}`] as const
       }),
     ),

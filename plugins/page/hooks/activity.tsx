@@ -15,7 +15,7 @@ export function Activity({ hook }: { hook: string }) {
   const { call, now } = useApp()
   const pages = usePages(
     `activity ${hook}`,
-    (cursor) => call('GET /api/requests', { query: { hook, cursor, limit: String(maxCounted) } }),
+    (cursor) => call('GET /api/requests', { query: { hook, cursor, limit: maxCounted } }),
     ({ id }) => id,
   )
   useLive('request', (changes) => pages.merge(changes, (request) => request.hook === hook))

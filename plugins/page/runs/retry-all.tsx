@@ -32,7 +32,7 @@ export function RetryAll({ query, onClose }: { query: Location['query']; onClose
       let cursor: string | undefined
       do {
         const page = await call('GET /api/runs', {
-          query: { ...filterOf(query), cursor, limit: '200' },
+          query: { ...filterOf(query), cursor, limit: 200 },
         })
         found.push(...page.items.filter(({ retriedAs }) => retriedAs === undefined))
         cursor = page.next

@@ -25,7 +25,7 @@ export function Timeline({ run }: { run: Run }) {
     const found: Step[] = []
     let cursor: string | undefined
     do {
-      const page = await call('GET /runs/{id}/steps', { path: { id }, query: { cursor, limit: '200' } })
+      const page = await call('GET /runs/{id}/steps', { path: { id }, query: { cursor, limit: 200 } })
       found.push(...page.items)
       cursor = page.next
     } while (cursor !== undefined && found.length < maxSteps)

@@ -39,7 +39,7 @@ export function Workbench() {
 /** Chooses one of the newest requests. */
 function Captured({ current }: { current: string | undefined }) {
   const { call, router } = useApp()
-  const requests = useLoaded('captured', () => call('GET /api/requests', { query: { limit: '50' } }))
+  const requests = useLoaded('captured', () => call('GET /api/requests', { query: { limit: 50 } }))
   const items = requests.value.value?.items ?? []
   const options = items.map(({ id, hook, at }) => [id, `${hook}, ${formatClock(Date.parse(at))}`] as const)
   const isKnown = current === undefined || items.some(({ id }) => id === current)
