@@ -80,7 +80,35 @@ const samples: [name: string, markdown: string, html: string, whatsapp: string, 
   ['only a link definition', '[a]: b', '[a]: b', '[a]: b', '[a]: b'],
 ]
 
+/** Marks between punctuation and a letter, where CommonMark shows the asterisks. */
+const besideChinese: [markdown: string, html: string][] = [
+  ['**「注意」**です', '<b>「注意」</b>です'],
+  ['これは**重要。**次', 'これは<b>重要。</b>次'],
+  ['文**（括弧）**文', '文<b>（括弧）</b>文'],
+  ['这是**“重点”**吗', '这是<b>“重点”</b>吗'],
+  ['他说：**“好。”**她走了', '他说：<b>“好。”</b>她走了'],
+  ['**"주의"**는 **예(例)**로', '<b>"주의"</b>는 <b>예(例)</b>로'],
+  ['設定は**`a.json`**に', '設定は<b><code>a.json</code></b>に'],
+  ['𠮷**「注」**𠮷', '𠮷<b>「注」</b>𠮷'],
+  ['*「注」*と~~「注」~~と***「注」***と', '<i>「注」</i>と<s>「注」</s>と<i><b>「注」</b></i>と'],
+  // What is not emphasis in English is none here.
+  ['漢字 ** 漢字 ** 漢字', '漢字 ** 漢字 ** 漢字'],
+  ['名_「前」_名', '名_「前」_名'],
+  ['a**"b"**c', 'a**"b"**c'],
+]
+
 describe('the format of a channel', () => {
+  it.each(besideChinese)('renders %s', async (markdown, html) => {
+    const ofWhatsApp: Readonly<Record<string, string>> = { b: '*', i: '_', s: '~', code: '`' }
+    const withTags = (change: (name: string) => string) =>
+      html.replaceAll(/<\/?(b|i|s|code)>/g, (_tag, name: string) => change(name))
+    expect(await render(markdown, 'html')).toBe(html)
+    expect(await render(markdown, marks)).toBe(withTags((name) => ofWhatsApp[name] as string))
+    expect(await render(markdown, 'plain')).toBe(withTags(() => ''))
+    expect(await render(markdown, 'ranges')).toBe(withTags(() => ''))
+    expect(await render(markdown, 'markdown')).toBe(markdown)
+  })
+
   it.each(samples)('renders %s', async (...[, markdown, html, whatsapp, plain]) => {
     expect(await render(markdown, 'markdown')).toBe(markdown)
     expect(await render(markdown, 'html')).toBe(html)

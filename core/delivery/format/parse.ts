@@ -22,6 +22,27 @@ const parser = Object.assign(new MarkdownIt({ html: false, linkify: true, maxNes
 // Only complete addresses become links: `notes.md` is a file.
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
 
+/** Chinese, Japanese and Korean, with the punctuation of their own and the full-width forms. */
+const cjk = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Bopo}\u3000-\u303F\uFF00-\uFFEF]`
+const endsWithCjk = new RegExp(`${cjk}$`, 'u')
+const startsWithCjk = new RegExp(`^${cjk}`, 'u')
+
+/**
+ * By CommonMark, marks between punctuation and a letter are text, since English has a space there. Chinese, Japanese and
+ * Korean have none: beside one of their characters, every `*` and `~` that touches a text may begin or end emphasis.
+ */
+parser.inline.State = class extends parser.inline.State {
+  override scanDelims(start: number, canSplitWord: boolean) {
+    const found = super.scanDelims(start, canSplitWord)
+    const end = start + found.length
+    // The two units of a character beyond U+FFFF.
+    const before = this.src.slice(Math.max(0, start - 2), start)
+    const after = this.src.slice(end, Math.min(end + 2, this.posMax))
+    if (!canSplitWord || !(endsWithCjk.test(before) || startsWithCjk.test(after))) return found
+    return { ...found, can_open: found.can_open || /^\S/.test(after), can_close: found.can_close || /\S$/.test(before) }
+  }
+}
+
 export const parseMarkdown = (markdown: string): Node[] => nest(parser.parse(markdown, {}))
 
 /**
