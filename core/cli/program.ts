@@ -133,14 +133,18 @@ function failed({ name, plugin }: ListedCommand, error: unknown): CommandError {
   return new CommandError(escapeInLine(`The command "${name}" of "${plugin}" failed (${reason}).`))
 }
 
+const rightsErrors = new Set(['EACCES', 'EPERM', 'EROFS'])
+
 function describe(error: unknown): string {
   if (isExpected(error)) return error.message
-  const { code, syscall, port } = error as NodeJS.ErrnoException & { port?: number }
+  const { code, syscall, port, path } = error as NodeJS.ErrnoException & { port?: number }
   if (code === 'EADDRINUSE')
     return `Port ${port} is used by another program; stop it, or choose another port with --port or gateway.port.`
   if (code === 'EACCES' && syscall === 'listen')
     return `This user may not open port ${port}; choose a port above 1023 with --port or gateway.port.`
   if (code === 'EADDRNOTAVAIL' || syscall === 'getaddrinfo')
     return 'gateway.bind is not an address of this machine; use 127.0.0.1, 0.0.0.0 or one of its addresses.'
+  if (code !== undefined && path !== undefined && rightsErrors.has(code))
+    return `This user may not use ${path} (${syscall} failed: ${code}); run this as the gateway's user, or give it access.`
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -4,6 +4,7 @@ import { agentIdsOf } from './schema/agents.ts'
 import type { BudgetConfig } from './schema/budget.ts'
 import { presetSection } from './schema/hooks.ts'
 import type { Config } from './schema/schema.ts'
+import { machineTimezone } from './timezone.ts'
 
 /** What counts against a budget. */
 export type BudgetSubject =
@@ -60,4 +61,4 @@ export function listBudgets({ budget, agents, hooks, channels }: Config): Config
 
 /** The time zone in whose midnight windows of days begin. */
 export const budgetTimezone = ({ budget }: Pick<Config, 'budget'>): string =>
-  (Array.isArray(budget) ? undefined : budget?.timezone) ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+  (Array.isArray(budget) ? undefined : budget?.timezone) ?? machineTimezone()

@@ -1,5 +1,6 @@
 // The endpoint that reports the usage of models: tokens and cost, by what it was for and by time.
 import { describePriceTable } from '../agents/prices.ts'
+import { machineTimezone } from '../config/timezone.ts'
 import { parseDuration as parseLength } from '../kit/duration.ts'
 import { GatewayError } from '../errors.ts'
 import { reaches } from '../http/access.ts'
@@ -52,7 +53,7 @@ export const usageEndpoints = ({ store, agents, timezone }: UsageDeps): Endpoint
       return {
         since: 'day' in from ? from.day : iso(from.at),
         ...(query.until !== undefined && { until: query.until }),
-        timezone: timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+        timezone: timezone ?? machineTimezone(),
         prices: describePriceTable(),
         total: viewSums(total),
         items: items.map((item) => viewItem(item, by)),

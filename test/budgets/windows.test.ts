@@ -134,6 +134,28 @@ it('a reload raises and lowers a budget within its window, and a restart forgets
 })
 
 /** A window of a day in Berlin, found by walking the clock. */
+describe('a machine without a time zone', () => {
+  afterEach(() => void vi.unstubAllEnvs())
+
+  it.each(['', ':', 'No/Where'])('counts the days of budgets and of the usage in UTC, with TZ=%j', async (name) => {
+    vi.stubEnv('TZ', name)
+    const { get, hook, model } = await startPriced({
+      budget: [{ per: '1d', runs: 5 }],
+      hooks: { mappings: [mapping('a')] },
+    })
+    model.otherwise(reply)
+    expect((await hook('a')).body.status).toBe('succeeded')
+    expect((await get('/api/budgets')).body).toMatchObject({
+      timezone: 'UTC',
+      items: [{ used: { runs: 1 }, startedAt: '2026-10-24T00:00:00.000Z' }],
+    })
+    expect((await get('/api/usage?per=day&since=1d')).body).toMatchObject({
+      timezone: 'UTC',
+      items: [{ period: '2026-10-24' }],
+    })
+  })
+})
+
 const dateInBerlin = (at: number) => new Date(at).toLocaleDateString('en-CA', { timeZone: 'Europe/Berlin' })
 
 it('counts as a list of the calls would, while the clock is set and the configuration changes', async () => {

@@ -1,5 +1,5 @@
 // Opening the store that storage.url names.
-import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -11,6 +11,17 @@ beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'store-open-'))
 })
 afterEach(() => rm(dir, { recursive: true }))
+
+/** Root may write everywhere, so it acts as another user. */
+async function asNobody<Result>(work: () => Promise<Result>): Promise<Result> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    return await work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
 
 const open = (url: string) => openStore({ url, dir, log: silent })
 const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
@@ -32,10 +43,33 @@ describe('storage.url', () => {
   })
 
   it('names the directory that cannot be created', async () => {
-    await writeFile(join(dir, 'state'), 'a file')
-    await expect(open('sqlite:state/gateway.db')).rejects.toMatchObject({
+    const state = join(dir, 'state')
+    await writeFile(state, 'a file')
+    for (const url of ['sqlite:state/gateway.db', 'sqlite:state/deep/gateway.db'])
+      await expect(open(url)).rejects.toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(`${state}.* of the store cannot be created .*; move the file away`),
+      })
+  })
+
+  it.each([0o000, 0o500, 0o600])('names the directory that this user may not use, with mode %o', async (rights) => {
+    const state = join(dir, 'state')
+    await mkdir(state)
+    await chmod(state, rights)
+    await chmod(dir, 0o755)
+    await expect(asNobody(() => open('sqlite:state/gateway.db'))).rejects.toMatchObject({
       code: 'store_unavailable',
-      message: expect.stringContaining(`${join(dir, 'state')} of the store cannot be created`),
+      message:
+        `The store ${state}/gateway.db cannot be locked (unable to open database file); ` +
+        `give the directory ${state} and its files to the gateway's user, or choose another storage.url.`,
+    })
+  })
+
+  it.each(['lock', 'pid'])('names the directory whose file .%s this user may not write', async (extension) => {
+    await mkdir(join(dir, `gateway.db.${extension}`))
+    await expect(open('sqlite:gateway.db')).rejects.toMatchObject({
+      code: 'store_unavailable',
+      message: expect.stringContaining(`; give the directory ${dir} and its files to the gateway's user, or choose`),
     })
   })
 

@@ -3,6 +3,7 @@ import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import { listChannelNames } from '../channels/names.ts'
 import { parseDuration } from '../../kit/duration.ts'
 import { suggest } from '../nearest.ts'
+import { isTimezone } from '../timezone.ts'
 import type { HeartbeatConfig } from '../schema/schema.ts'
 import { type ModelKey, modelRules } from './models.ts'
 import { recipientRules } from './recipients.ts'
@@ -44,14 +45,6 @@ export function* timezoneRules(timezone: string | undefined, keys: readonly stri
   if (timezone === undefined || isTimezone(timezone)) return
   const problem = 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"'
   yield { keys, code: 'time_zone_unknown', problem }
-}
-
-function isTimezone(name: string): boolean {
-  try {
-    return /^[a-z]/i.test(name) && Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
-  } catch {
-    return false
-  }
 }
 
 function* targetRules(target: string, keys: readonly string[], { extensions }: RuleContext): Iterable<RuleFinding> {

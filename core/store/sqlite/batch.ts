@@ -142,7 +142,8 @@ async function open(path: string): Promise<SqliteConnection> {
   } catch (error) {
     const { code, reason } = toFailure(error, path)
     if (error instanceof GatewayError || code === 'store_damaged') throw error
-    throw new GatewayError('store_unavailable', `The store ${path} cannot be opened: ${reason}.`, { cause: error })
+    const sentence = `The store ${path} cannot be opened: ${reason}; check that the gateway's user may read and write it.`
+    throw new GatewayError('store_unavailable', sentence, { cause: error })
   }
 }
 

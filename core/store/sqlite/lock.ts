@@ -1,6 +1,7 @@
 // The directory of an SQLite store, and the lock on the store: only one process may open it. The kernel releases the
 // lock when that process dies.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { GatewayError } from '../../errors.ts'
 
@@ -18,7 +19,12 @@ export function acquireLock(
 ): Lock {
   const pidFile = `${path}.pid`
   const db = beginExclusive(path, { pidFile, advice })
-  writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 })
+  try {
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 })
+  } catch (error) {
+    db.close()
+    throw cannotLock(path, error)
+  }
   return {
     release() {
       // Another process has the lock if its file was deleted.
@@ -40,11 +46,18 @@ function beginExclusive(path: string, { pidFile, advice }: { pidFile: string; ad
   } catch (error) {
     if (db.isOpen) db.close()
     const isHeld = error instanceof Error && 'errcode' in error && error.errcode === busyCode
-    const sentence = isHeld
-      ? `The store ${path} is in use by ${readOwner(pidFile)}; ${advice}.`
-      : `The store ${path} cannot be locked: ${String(error)}.`
+    if (!isHeld) throw cannotLock(path, error)
+    const sentence = `The store ${path} is in use by ${readOwner(pidFile)}; ${advice}.`
     throw new GatewayError('store_unavailable', sentence, { cause: error })
   }
+}
+
+function cannotLock(path: string, cause: unknown): GatewayError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const sentence =
+    `The store ${path} cannot be locked (${reason}); ` +
+    `give the directory ${dirname(path)} and its files to the gateway's user, or choose another storage.url.`
+  return new GatewayError('store_unavailable', sentence, { cause })
 }
 
 function readOwner(pidFile: string): string {
@@ -59,10 +72,13 @@ export function createDirectory(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    const sentence =
-      `The directory ${directory} of the store cannot be created (${code}); ` +
-      "give the gateway's user write access, or choose another storage.url."
-    throw new GatewayError('store_unavailable', sentence, { cause })
+    throw new GatewayError('store_unavailable', describeDirectory(directory, cause), { cause })
   }
+}
+
+function describeDirectory(directory: string, error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException
+  const isFile = code === 'EEXIST' || code === 'ENOTDIR'
+  const fix = isFile ? 'move the file away that has its place' : "give the gateway's user write access"
+  return `The directory ${directory} of the store cannot be created (${code}); ${fix}, or choose another storage.url.`
 }
