@@ -34,6 +34,7 @@ export function createControl(options: ControlOptions): ControlClient {
     },
     get,
     post: (path, body) => call(path, { method: 'POST', body: JSON.stringify(body) }),
+    delete: (path) => call(path, { method: 'DELETE' }),
     async *list(path, query = {}) {
       const parameters = new URLSearchParams({ limit: '200' })
       for (const [name, value] of Object.entries(query)) if (value) parameters.set(name, value)

@@ -46,9 +46,9 @@ function describeAction(
   { method, path, access, hasSecretPath }: Pick<Endpoint, 'method' | 'path' | 'access' | 'hasSecretPath'>,
   { params, body }: { params: unknown; body: unknown },
 ): AuditAction {
-  const { id, name } = params as { id?: string; name?: string }
+  const { id, name, key } = params as { id?: string; name?: string; key?: string }
   const { account } = body as { account?: unknown }
-  const target = hasSecretPath ? undefined : (id ?? name)
+  const target = hasSecretPath ? undefined : (id ?? name ?? key)
   return {
     action: access.action ?? `${method} ${path}`,
     target: target !== undefined && typeof account === 'string' ? `${target}/${account}` : target,

@@ -14,7 +14,7 @@ export interface EndpointSchema {
 }
 
 export interface Endpoint {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   path: string
   access: Access
   schema: EndpointSchema

@@ -1,4 +1,4 @@
-// The endpoints that list sessions and show one with its events and its transcript.
+// The endpoints that list sessions, show one with its events and its transcript, and delete one.
 import { GatewayError } from '../errors.ts'
 import { type Principal, reaches } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
@@ -14,7 +14,13 @@ import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from 
 interface SessionsDeps {
   store: Pick<
     Store,
-    'listSessions' | 'getSession' | 'getLastRoute' | 'listWaitingEvents' | 'countWaitingEvents' | 'listTranscript'
+    | 'deleteSession'
+    | 'listSessions'
+    | 'getSession'
+    | 'getLastRoute'
+    | 'listWaitingEvents'
+    | 'countWaitingEvents'
+    | 'listTranscript'
   >
   agents: SessionOwners
   cursors: CursorSeal
@@ -31,6 +37,17 @@ export function sessionEndpoints({ store, agents, cursors }: SessionsDeps): Endp
     limits ? cursors.seal(formatCursor(position)) : formatCursor(position)
   const parse = (cursor: string | undefined, { agents: limits }: Principal): SessionPosition | undefined =>
     parseCursor(limits && cursor !== undefined ? cursors.open(cursor) : cursor)
+
+  /** Events may wait in a session that has no row yet. */
+  const findSession = async (given: string, principal: Principal) => {
+    const located = locateSession(agents, given)
+    const { sessionKey } = located
+    const stored = await store.getSession(sessionKey)
+    const isKnown = stored !== undefined || (await store.countWaitingEvents(sessionKey)) > 0
+    const isReached = [located, stored ?? located].every(({ agentId }) => reaches(principal, agentId))
+    if (!isKnown || !isReached) throw new GatewayError('session_not_found')
+    return { sessionKey, agentId: (stored ?? located).agentId }
+  }
 
   return [
     endpoint({
@@ -87,6 +104,26 @@ export function sessionEndpoints({ store, agents, cursors }: SessionsDeps): Endp
         }
       },
     }),
+    endpoint({
+      method: 'DELETE',
+      path: '/api/sessions/:key',
+      access: { needs: 'admin', scope: 'agents', action: 'session.delete' },
+      schema: {
+        summary: 'Deletes a session with its transcript, its waiting events and its runs.',
+        params: KeyParams,
+        response: { 200: Deleted, ...failures(404, 409) },
+      },
+      handle: async ({ params, principal, change }) => {
+        const { agentId, sessionKey: key } = await findSession(params.key, principal)
+        if ((await store.deleteSession(key, { at: Date.now(), audit: change(key, agentId) })) === 'deleted')
+          return { ok: true, key }
+        throw new GatewayError(
+          'conflict',
+          'Runs of this session are queued, running or waiting, or their replies are not sent yet; ' +
+            'cancel them, or wait for their end.',
+        )
+      },
+    }),
   ]
 }
 
@@ -129,6 +166,8 @@ const KeyParams = Type.Object({
       '`agent:<agent>:<key>`. A key without an agent is that of the default agent; `main` is its main session.',
   }),
 })
+
+const Deleted = Type.Object({ ok: Type.Literal(true), key: Type.String() })
 
 const session = { key: Type.String(), agentId: Type.String(), updatedAt: Time() }
 const Session = Type.Object(session)

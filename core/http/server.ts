@@ -178,11 +178,12 @@ function refuseUnknownRoute(app: FastifyInstance, request: FastifyRequest, reply
 /**
  * Makes Fastify treat POST as a method without a body, because the route groups read bodies themselves (body.ts):
  * Fastify would refuse unknown content types and reset the connection of a client whose body is too large. It happens
- * in `onReady`, because Fastify refuses to register a body schema for such a method.
+ * in `onReady`, because Fastify refuses to register a body schema for such a method. A DELETE has no body; some clients
+ * name a content type nevertheless.
  */
 async function disableBodyParsing(app: FastifyInstance): Promise<void> {
   app.addHook('onReady', (done) => {
-    app.addHttpMethod('POST', { overrideExisting: true })
+    for (const method of ['POST', 'DELETE']) app.addHttpMethod(method, { overrideExisting: true })
     done()
   })
 }

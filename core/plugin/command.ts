@@ -159,6 +159,7 @@ export interface ControlClient {
   /** Calls the control API and returns the JSON of the answer. */
   get<Reply = Json>(path: string): Promise<Reply>
   post<Reply = Json>(path: string, body: object): Promise<Reply>
+  delete<Reply = Json>(path: string): Promise<Reply>
   /** The items of a list, such as `/api/runs`. Pages are requested as they are needed. */
   list<Item = Json>(path: string, query?: Readonly<Record<string, string | undefined>>): AsyncIterable<Item>
   /** Opens the WebSocket at `/ws` and authenticates. */

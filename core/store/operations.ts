@@ -19,7 +19,7 @@ import { runReads, runWrites } from './tables/run.ts'
 import { runEndWrites } from './tables/run-end.ts'
 import { runQueueReads, runQueueWrites } from './tables/run-queue.ts'
 import { scheduleReads, scheduleWrites } from './tables/schedule.ts'
-import { sessionReads } from './tables/session.ts'
+import { sessionReads, sessionWrites } from './tables/session.ts'
 import { sessionListReads } from './tables/session-list.ts'
 import { stateReads, stateWrites } from './tables/state.ts'
 import { stepReads, stepWrites } from './tables/step.ts'
@@ -46,6 +46,7 @@ const writes = {
   ...runEndWrites,
   ...runQueueWrites,
   ...scheduleWrites,
+  ...sessionWrites,
   ...stateWrites,
   ...stepWrites,
   ...usageWrites,

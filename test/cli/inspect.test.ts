@@ -151,6 +151,26 @@ describe('svc-gateway sessions', () => {
     expect(json).toMatchObject({ key: 'agent:main:hook:tests', transcript: expect.any(Array) })
     expect(await cli('sessions', 'show', 'agent:main:nobody')).toMatchObject({ code: 1, stdout: '' })
   })
+
+  it('deletes a session, with --yes where nobody can be asked', async () => {
+    const { cli, work } = shared()
+    await work('Remember the bread.')
+    expect(await cli('sessions', 'delete', 'hook:tests')).toMatchObject({
+      code: 1,
+      stderr: 'Nothing was deleted. To delete agent:main:hook:tests, run the command again with --yes.\n',
+    })
+    expect(await cli('sessions', 'show', 'hook:tests')).toMatchObject({ code: 0 })
+    expect(await cli('sessions', 'delete', 'hook:tests', '--yes')).toMatchObject({
+      stdout: 'Deleted agent:main:hook:tests.\n',
+      stderr: '',
+      code: 0,
+    })
+    for (const rest of [['show'], ['delete', '--yes']])
+      expect(await cli('sessions', rest[0]!, 'hook:tests', ...rest.slice(1))).toMatchObject({
+        code: 1,
+        stderr: 'There is no session with this key.\n',
+      })
+  })
 })
 
 describe('svc-gateway tools', () => {

@@ -5,6 +5,7 @@ import type { OpenStore } from './open-store.ts'
 import {
   cancelledEnd,
   claim,
+  newDelivery,
   newRequest,
   newEvent,
   newRun,
@@ -326,6 +327,59 @@ export function sessionsContract(opened: OpenStore): void {
       await opened.store.acquireLease('beat', 'a', start, start + 10)
       await opened.store.expireLeases()
       expect(await opened.store.acquireLease('beat', 'b', start, start + 10)).toEqual({ fencingToken: 2 })
+    })
+  })
+
+  describe('deleteSession', () => {
+    const remove = (store: Store, key: string) => store.deleteSession(key, { at: start })
+    const lines = async (store: Store, key: string) => (await store.listTranscript(key, { limit: 9 })).items.length
+    const said = (changes: Parameters<typeof runEnd>[0] = {}) => runEnd({ transcript: [{ message: 'Hi' }], ...changes })
+
+    it('deletes its runs, transcript, events, route and marks, and those of no other session', async () => {
+      const { store } = opened
+      const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null, route: {} }
+      const ids: string[] = []
+      for (const sessionKey of ['gone', 'kept']) {
+        await store.accept({
+          at: start,
+          route: { ...route, sessionKey, agentId: 'main' },
+          events: [newEvent({ sessionKey })],
+        })
+        const run = await startRun(store, { sessionKey })
+        await store.useEffects({ scopes: [sessionKey, run.id], effects: ['sends'] })
+        await store.endRun(run, said())
+        ids.push(run.id)
+      }
+      expect(await remove(store, 'gone')).toBe('deleted')
+      const read = async (key: string, id: string) => ({
+        session: (await store.getSession(key)) !== undefined,
+        run: (await store.getRun(id)) !== undefined,
+        transcript: await lines(store, key),
+        events: await store.countWaitingEvents(key),
+        route: (await store.getLastRoute(key)) !== undefined,
+        marks: [await store.getExposure(key), await store.getExposure(id)].filter((mark) => mark !== undefined).length,
+      })
+      const none = { session: false, run: false, transcript: 0, events: 0, route: false, marks: 0 }
+      expect(await read('gone', ids[0]!)).toEqual(none)
+      expect(await read('kept', ids[1]!)).toEqual({
+        session: true,
+        run: true,
+        transcript: 1,
+        events: 1,
+        route: true,
+        marks: 2,
+      })
+    })
+
+    it('deletes nothing while a run is queued or running, or a reply is not sent', async () => {
+      const { store } = opened
+      await store.accept({ at: start, runs: [newRun({ sessionKey: 'queued' })] })
+      await startRun(store, { sessionKey: 'running' })
+      const run = await startRun(store, { sessionKey: 'unsent' })
+      await store.endRun(run, said({ deliveries: [newDelivery({ runId: run.id })] }))
+      for (const key of ['queued', 'running', 'unsent']) expect(await remove(store, key)).toBe('busy')
+      expect(await lines(store, 'unsent')).toBe(1)
+      expect(await store.getRun(run.id)).toBeDefined()
     })
   })
 

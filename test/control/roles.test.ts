@@ -127,6 +127,12 @@ const rows: Readonly<Record<string, Row>> = {
     path: (own) => `/api/sessions/${encodeURIComponent(own.sessionKey)}`,
     foreign: 404,
   },
+  'DELETE /api/sessions/{key}': {
+    needs: 'admin',
+    scope: 'agents',
+    // Deleting the sessions of the records would take them from the other rows.
+    path: ({ agentId }) => `/api/sessions/agent:${agentId}:none`,
+  },
   'GET /api/approvals': { needs: 'viewer', scope: 'agents' },
   'GET /api/approvals/{id}': { needs: 'viewer', scope: 'agents', path: () => '/api/approvals/NONE' },
   'POST /api/approvals/{id}/approve': {
@@ -202,7 +208,12 @@ const rows: Readonly<Record<string, Row>> = {
 }
 
 /** What passes although its record does not exist. */
-const notFound: ReadonlySet<string> = new Set(['approval_not_found', 'not_found', 'pairing_not_found'])
+const notFound: ReadonlySet<string> = new Set([
+  'session_not_found',
+  'approval_not_found',
+  'not_found',
+  'pairing_not_found',
+])
 
 const call = (tool: string, of: Records): object => ({
   method: 'tools/call',
@@ -486,7 +497,7 @@ async function answer({ url }: RunningGateway, { name, row, client, of }: Asked)
   const text = await response.text()
   const body = status >= 400 ? (JSON.parse(text) as { error?: { type?: string } }) : {}
   const type = body.error?.type
-  if (status === 403 || (status === 404 && !notFound.has(type ?? '')))
+  if (status === 403 || (status === 404 && !(row.foreign === undefined && notFound.has(type ?? ''))))
     return type === 'forbidden' || status === 404 ? status : `403 ${type}`
   return status === 401 || status >= 500 ? `${status} ${type}` : 200
 }

@@ -1,6 +1,7 @@
 // Tests sessions over HTTP.
 import { beforeAll, describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
+import { startModel } from '../doubles/model.ts'
 import { gatewayToken, shareGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 const still = { agents: { defaults: { heartbeat: { every: 0 } }, main: {}, ops: {} } }
@@ -118,5 +119,77 @@ describe('GET /api/sessions/:key', () => {
       accountId: 'default',
       at: expect.stringMatching(/Z$/),
     })
+  })
+})
+
+describe('DELETE /api/sessions/:key', () => {
+  const hooks = { allowRequestSessionKey: true }
+  const authorization = `Bearer ${gatewayToken}`
+  const remove = async ({ url }: { url: string }, key: string, token = gatewayToken) => {
+    const response = await fetch(`${url}/api/sessions/${encodeURIComponent(key)}`, {
+      method: 'DELETE',
+      // Many clients name a content type, although there is no body.
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    })
+    return { status: response.status, body: (await response.json()) as unknown }
+  }
+
+  it('deletes all that was said in it, for good, and nothing of another session', async () => {
+    const dir = temporaryFolder()
+    const gateway = await startGateway({ ...still, hooks }, dir)
+    const say = async (sessionKey: string) =>
+      (
+        await gateway.post(
+          '/hooks/agent',
+          { message: `Hi, ${sessionKey}`, sessionKey, ...quiet },
+          { prefer: 'wait=30' },
+        )
+      ).body.runId as string
+    const [gone, kept] = [await say('gone'), await say('kept')]
+    expect(await remove(gateway, 'gone')).toEqual({ status: 200, body: { ok: true, key: 'agent:main:gone' } })
+    const check = async ({ get }: Pick<typeof gateway, 'get'>) => {
+      expect((await get('/api/sessions/gone')).status).toBe(404)
+      expect((await get(`/runs/${gone}`)).status).toBe(404)
+      expect((await get('/api/sessions/kept')).body.transcript).toHaveLength(2)
+      expect((await get(`/runs/${kept}`)).status).toBe(200)
+    }
+    await check(gateway)
+    expect((await gateway.get('/api/audit?action=session.delete')).body.items).toMatchObject([
+      { action: 'session.delete', target: 'agent:main:gone', agentId: 'main', outcome: 'done' },
+    ])
+    expect(await remove(gateway, 'gone')).toMatchObject({ status: 404, body: { error: { type: 'session_not_found' } } })
+    await gateway.gateway.close()
+    const again = await startGateway({ ...still, hooks }, dir)
+    await check(again)
+    await again.post('/hooks/agent', { message: 'Anew', sessionKey: 'gone', ...quiet }, { prefer: 'wait=30' })
+    expect((await again.get('/api/sessions/gone')).body.transcript).toHaveLength(2)
+  })
+
+  it('returns 409 while a run of it is under way, and deletes nothing', async () => {
+    const model = await startModel()
+    model.script({ hang: true })
+    const { url, post, get } = await startGateway({
+      providers: model.providers,
+      agents: { defaults: { model: 'double/m', heartbeat: { every: 0 } } },
+      hooks,
+    })
+    const { runId } = (await post('/hooks/agent', { message: 'Hi', sessionKey: 'busy', ...quiet })).body
+    await model.request(0)
+    expect(await remove({ url }, 'busy')).toMatchObject({
+      status: 409,
+      body: { error: { type: 'conflict', message: expect.stringContaining('cancel them, or wait for their end') } },
+    })
+    expect((await get('/api/sessions/busy')).status).toBe(200)
+    await post(`/api/runs/${runId}/cancel`, {}, { authorization })
+    await expect.poll(async () => (await remove({ url }, 'busy')).status).toBe(200)
+  })
+
+  it('deletes the events that wait in it, unless the client may not reach its agent', async () => {
+    const limited = { name: 'limited', token: 'of-the-limited-client-0123456789', role: 'admin', agents: ['ops'] }
+    const gateway = await startGateway({ ...still, gateway: { auth: { token: gatewayToken, clients: [limited] } } })
+    await gateway.post('/hooks/wake', { text: 'News.', mode: 'next-heartbeat' })
+    expect(await remove(gateway, 'main', limited.token)).toMatchObject({ status: 404 })
+    expect(await remove(gateway, 'main')).toMatchObject({ status: 200, body: { key: 'agent:main:main' } })
+    expect((await gateway.get('/api/sessions/main')).status).toBe(404)
   })
 })

@@ -130,6 +130,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   listTranscript: [['agent:main:one', page]],
   getSession: [['agent:main:one']],
   listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
+  deleteSession: [['agent:main:none', { at: start, audit: newAudit() }]],
   getSessionCounts: [['agent:main:one']],
   getLastRoute: [['s'], ['s', 'pager']],
   claimDeliveries: [[claim]],

@@ -2,8 +2,10 @@
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { readJson } from '../../json.ts'
 import type { Json } from '../../plugin/plugin.ts'
+import { type AuditedChange, recordChange } from './audit.ts'
 import { listPage, mapPage, type Page, type PageRequest } from './page.ts'
 
+export const sessionWrites = { deleteSession }
 export const sessionReads = { getSession, getSessionCounts, listTranscript }
 
 export interface StoredSession {
@@ -113,4 +115,42 @@ export async function listTranscript(
     ...row,
     message: readJson(message) as Json,
   }))
+}
+
+/** `busy`: a run of it is queued, running or waiting, or a reply of one is not sent yet. */
+export type SessionDeletion = 'deleted' | 'busy'
+
+const busySql = `
+  SELECT 1 FROM run WHERE session_key = ? AND status IN ('queued', 'running')
+  UNION ALL SELECT 1 FROM run WHERE session_key = ? AND status = 'waiting'
+  UNION ALL SELECT 1 FROM outbox WHERE status IN ('pending', 'sending')
+    AND run_id IN (SELECT id FROM run WHERE session_key = ? AND status NOT IN ('queued', 'running'))
+  LIMIT 1`
+const runsSql = `SELECT id FROM run WHERE session_key = ? AND status NOT IN ('queued', 'running')`
+/** Only the body of a request holds the text of some waiting events, and retention may delete it now. */
+const releaseBodiesSql = `
+  UPDATE request SET awaited = 0 WHERE id IN (SELECT request_id FROM event WHERE session_key = ? AND run_id IS NULL)`
+const deletionSqls = [
+  releaseBodiesSql,
+  'DELETE FROM event WHERE session_key = ? AND run_id IS NULL',
+  'DELETE FROM transcript WHERE session_key = ?',
+  'DELETE FROM exposure WHERE scope = ?',
+  'DELETE FROM route WHERE session_key = ?',
+  `DELETE FROM exposure WHERE scope IN (${runsSql})`,
+  `DELETE FROM step WHERE run_id IN (${runsSql})`,
+  `DELETE FROM approval WHERE run_id IN (${runsSql})`,
+  `DELETE FROM run WHERE id IN (${runsSql})`,
+  'DELETE FROM session WHERE key = ?',
+]
+
+/** Deletes a session with all that was said in it. What its requests and its deliveries hold stays until retention. */
+export async function deleteSession(
+  tx: Transaction,
+  key: string,
+  { at, audit }: { at: Timestamp; audit?: AuditedChange | undefined },
+): Promise<SessionDeletion> {
+  if ((await tx.all(busySql, key, key, key)).length > 0) return 'busy'
+  for (const sql of deletionSqls) await tx.run(sql, key)
+  await recordChange(tx, audit, at)
+  return 'deleted'
 }

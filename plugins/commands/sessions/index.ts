@@ -1,10 +1,10 @@
-// The command `sessions`: lists sessions, and shows one with its transcript.
+// The command `sessions`: lists sessions, shows one with its transcript, and deletes one.
 import { parseCount } from 'svc-gateway/kit'
 import { defineCommand } from 'svc-gateway/plugin'
 
 const list = defineCommand({
   name: 'sessions list',
-  group: 'List sessions and show one with its transcript.',
+  group: 'List sessions, show one with its transcript, and delete one.',
   description: 'List sessions, the most recently used first.',
   options: { agent: { value: '<id>', description: 'only sessions of this agent', completes: 'agent' } },
   needs: ['control'],
@@ -37,4 +37,20 @@ const show = defineCommand({
   run: async (input, context) => (await import('./sessions.ts')).showSession(input, context),
 })
 
-export default [list, show]
+const remove = defineCommand({
+  name: 'sessions delete',
+  description: 'Delete a session with its transcript, its waiting events and its runs.',
+  arguments: {
+    key: {
+      description: 'the key of the session; "main" is the main session of the default agent',
+      completes: 'session',
+    },
+  },
+  options: { yes: { description: 'delete the session without asking' } },
+  needs: ['control'],
+  json: 'one JSON object, as in the API',
+  examples: ['sessions delete hook:customer-42 --yes'],
+  run: async (input, context) => (await import('./sessions.ts')).deleteSession(input, context),
+})
+
+export default [list, show, remove]

@@ -1,5 +1,5 @@
-// Lists sessions, and shows one with its waiting events and its transcript.
-import type { CommandContext } from 'svc-gateway/plugin'
+// Lists sessions, shows one with its waiting events and its transcript, and deletes one.
+import { type CommandContext, CommandError, exitCodes } from 'svc-gateway/plugin'
 
 type Context = CommandContext<'control'>
 
@@ -55,4 +55,28 @@ export async function showSession(
   for (const { text, at, mode } of events) printEntry(`${at}  event (${mode})`, text)
   if (next !== undefined) terminal.notify('The transcript has earlier lines; use --limit to see more.')
   for (const { role, text, at } of transcript) printEntry(`${at}  ${role}`, text)
+}
+
+export async function deleteSession(
+  { key, yes, json }: { key: string; yes?: boolean; json?: boolean },
+  { control, terminal }: Context,
+): Promise<void> {
+  const path = `/api/sessions/${encodeURIComponent(key)}`
+  if (!yes) await confirm(await control.get<SessionLine>(path), { terminal, isAsked: !json && terminal.isInteractive })
+  const deleted = await control.delete<{ key: string }>(path)
+  if (json) terminal.printJson(deleted)
+  else terminal.print(`Deleted ${deleted.key}.`)
+}
+
+async function confirm(
+  { key }: SessionLine,
+  { terminal, isAsked }: Pick<Context, 'terminal'> & { isAsked: boolean },
+): Promise<void> {
+  if (!isAsked) throw new CommandError(`Nothing was deleted. To delete ${key}, run the command again with --yes.`)
+  const answers = [
+    { value: false, label: 'No, keep it' },
+    { value: true, label: 'Yes' },
+  ]
+  if (!(await terminal.choose(`Delete ${key} with its transcript and its runs?`, answers)))
+    throw new CommandError('Nothing was deleted.', exitCodes.interrupted)
 }
