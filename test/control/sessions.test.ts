@@ -131,7 +131,7 @@ describe('DELETE /api/sessions/:key', () => {
       // Many clients name a content type, although there is no body.
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     })
-    return { status: response.status, body: (await response.json()) as unknown }
+    return { status: response.status, body: await response.json() }
   }
 
   it('deletes all that was said in it, for good, and nothing of another session', async () => {
