@@ -1,8 +1,8 @@
-// Checks every response of a gateway under test against the OpenAPI schema of its route: no undocumented status or
-// body.
+// Checks every response of a gateway under test against the OpenAPI schema of its route: no undocumented status, type
+// of body or property.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sharedStatuses } from '../core/control/openapi.ts'
-import { compileCheck, type JsonSchema } from '../core/typebox.ts'
+import { type Check, compileCheck, type JsonSchema } from '../core/typebox.ts'
 
 export interface Recorder {
   /** The distinct responses, such as `GET /runs/:id 404`. */
@@ -28,16 +28,53 @@ export function recordAnswers(app: FastifyInstance): Recorder {
 
 function surpriseOf(
   { method, routeOptions }: FastifyRequest,
-  { statusCode }: FastifyReply,
+  reply: FastifyReply,
   payload: unknown,
 ): string | undefined {
   const { schema = {}, config } = routeOptions
   if (schema.hide) return undefined
-  const documented = (schema.response ?? {}) as Record<number, JsonSchema & { content?: unknown }>
+  const { statusCode } = reply
+  const documented = (schema.response ?? {}) as Record<number, Answer>
   const own = documented[statusCode]
   if (!own)
     return sharedStatuses({ method, routeGroup: config.routeGroup }).includes(statusCode) ? undefined : 'not documented'
-  if (own.content || typeof payload !== 'string') return undefined
-  const [problem] = compileCheck(own).problems(JSON.parse(payload))
+  const { content = { 'application/json': { schema: own } } } = own
+  const type = typeOf(reply, payload)
+  if (type === undefined) return undefined
+  const found = Object.entries(content).find(([range]) => isWithin(range, type))
+  if (!found) return `its type ${type} is not documented`
+  if (type !== 'application/json' || typeof payload !== 'string') return undefined
+  const [problem] = checkOf(found[1].schema).problems(JSON.parse(payload))
   return problem && `${problem.path || 'the body'} ${problem.problem}`
+}
+
+type Answer = JsonSchema & { content?: Readonly<Record<string, { schema: JsonSchema }>> }
+
+/** The media type of a body; undefined if there is none. */
+function typeOf(reply: FastifyReply, payload: unknown): string | undefined {
+  if (payload === undefined || payload === null || payload === '') return undefined
+  return String(reply.getHeader('content-type')).split(';', 1)[0]
+}
+
+const isWithin = (range: string, type: string): boolean =>
+  range === type || range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))
+
+const checks = new WeakMap<object, Check>()
+
+/** A property that a schema does not list does not fit. */
+function checkOf(schema: JsonSchema): Check {
+  const known = checks.get(schema)
+  if (known) return known
+  const check = compileCheck(close(schema) as JsonSchema)
+  checks.set(schema, check)
+  return check
+}
+
+/** The schema with its objects closed, except those that say themselves what else they may hold. */
+function close(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(close)
+  if (typeof node !== 'object' || node === null) return node
+  const closed = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, close(value)]))
+  const isOpen = !('properties' in node) || 'additionalProperties' in node || 'patternProperties' in node
+  return isOpen ? closed : { ...closed, additionalProperties: false }
 }

@@ -1,23 +1,15 @@
 // The endpoints for the configuration: the current one without its secrets and the warnings about it, its schema, and the
 // file for administrators.
-import type { ConfigProblem } from '../config/config-error.ts'
+import type { ConfigProblem, ProblemCode } from '../config/config-error.ts'
 import { redactConfig } from '../config/redaction.ts'
 import { type Config, type ConfigurableExtensions, createConfigSchema } from '../config/schema/schema.ts'
 import { failures } from '../http/failure.ts'
-import { Type } from '../typebox.ts'
+import { type Static, Type } from '../typebox.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 
-/** A problem with its place in the text. */
-interface TextProblem {
-  path: string
-  line?: number
-  column?: number | undefined
-  problem: string
-}
-
 interface CheckedText {
-  problems: readonly TextProblem[]
-  warnings: readonly TextProblem[]
+  problems: readonly Static<typeof TextProblem>[]
+  warnings: readonly Static<typeof TextProblem>[]
   changed: readonly string[]
   restartFor: readonly string[]
 }
@@ -135,16 +127,17 @@ export function configEndpoints({ config, extensions, configFile, warnings }: Co
   ]
 }
 
-const WarningList = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      code: Type.Optional(Type.String({ description: 'Names the kind of the problem, for programs.' })),
-      path: Type.String({ description: 'The key; empty for the file as a whole.' }),
-      line: Type.Optional(Type.Integer({ description: 'The line of the file, from 1.' })),
-      problem: Type.String({ description: 'What is wrong and how to fix it, as the end of a sentence about the key.' }),
-    }),
-    { description: 'Empty for the first moments after a start or a reload.' },
+const Warning = Type.Object({
+  code: Type.Optional(
+    Type.Unsafe<ProblemCode>({ type: 'string', description: 'Names the kind of the problem, for programs.' }),
   ),
+  path: Type.String({ description: 'The key; empty for the file as a whole.' }),
+  line: Type.Optional(Type.Integer({ minimum: 1, description: 'The line of the file, from 1.' })),
+  problem: Type.String({ description: 'What is wrong and how to fix it, as the end of a sentence about the key.' }),
+})
+
+const WarningList = Type.Object({
+  items: Type.Array(Warning, { description: 'Empty for the first moments after a start or a reload.' }),
 })
 
 const etagOf = (reply: unknown): Record<string, string> => ({ etag: (reply as { etag: string }).etag })
@@ -171,11 +164,11 @@ const StoredText = Type.Object({
 
 const TextBody = Type.Object({ text: Type.String({ description: 'The content of the file, as JSON5.' }) })
 
-const TextProblem = Type.Object({
-  path: Type.String({ description: 'The key; empty for the file as a whole.' }),
-  line: Type.Optional(Type.Integer({ minimum: 1 })),
-  column: Type.Optional(Type.Integer({ minimum: 1 })),
-  problem: Type.String({ description: 'What is wrong and how to fix it, as the end of a sentence about the key.' }),
+/** A problem of a text, which is the file or one mapping. */
+export const TextProblem = Type.Object({
+  ...Warning.properties,
+  id: Type.Optional(Type.String({ description: 'The id of the mapping that the key belongs to.' })),
+  column: Type.Optional(Type.Integer({ minimum: 1, description: 'The column of the line, from 1.' })),
 })
 
 const Changed = Type.Array(Type.String(), {

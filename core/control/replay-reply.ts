@@ -1,4 +1,5 @@
 // The reply of a replay, and of a dry run: the mapping, the authentication and the actions.
+import { wakeModes } from '../action.ts'
 import { ActionPreview, TurnPreview } from '../runs/turn-preview.ts'
 import { type Static, Type } from '../typebox.ts'
 
@@ -28,11 +29,26 @@ export const SkippedBy = Type.Object(
   { description: 'The conditions that skipped the request.' },
 )
 
+const Texts = (description: string) => Type.Optional(Type.Array(Type.String(), { description }))
+
+/** What the hook itself answers. */
+const hookReply = {
+  ok: Type.Literal(true),
+  skipped: Type.Optional(Type.Literal(true, { description: 'The mapping skipped the request.' })),
+  mode: Type.Optional(Type.Enum([...wakeModes])),
+  eventId: Type.Optional(Type.String()),
+  runId: Type.Optional(Type.String({ description: 'Id of the run, for `GET /runs/{id}`.' })),
+  sessionKey: Type.Optional(Type.String({ description: 'The whole key of the session of the run.' })),
+  warnings: Texts('What differs from the request.'),
+  runIds: Texts('For several actions: the ids of the runs.'),
+  eventIds: Texts('For several actions: the ids of the events.'),
+}
+
 const matches = ['endpoint', 'path', 'source', 'path-and-source', 'conditions', 'any', 'request']
 
 export const ReplayReply = Type.Object(
   {
-    ok: Type.Literal(true),
+    ...hookReply,
     requestId: Type.Optional(Type.String({ description: 'Id of the new request.' })),
     dryRun: Type.Optional(Type.Literal(true)),
     mapping: Type.Optional(

@@ -1,5 +1,5 @@
 // A run in the form that the API returns: its schema, and how it is made of what is stored.
-import { runKinds, runStatuses } from '../store/run-spec.ts'
+import { type Origin, runKinds, runStatuses } from '../store/run-spec.ts'
 import type { ListedRun, StoredDelivery, SubagentUsage, ToolError } from '../store/store.ts'
 import { traceIdOf } from '../telemetry/trace-context.ts'
 import { type Static, Type } from '../typebox.ts'
@@ -37,6 +37,19 @@ export const Run = Type.Object({
       client: Type.Optional(
         Type.String({ description: "The client that started it, unless it was the gateway's own credential." }),
       ),
+      auth: Type.Optional(
+        Type.Enum(['token', 'signed'], {
+          description: 'How the sender of the webhook was authenticated: by the hook token, or by a signature.',
+        }),
+      ),
+      viaHook: Type.Optional(Type.Boolean({ description: 'True: a webhook run started it with a tool.' })),
+      root: Type.Optional(
+        Type.Object(
+          { kind: Type.Enum([...runKinds]), name: Type.String(), mapping: Type.Optional(Type.String()) },
+          { description: 'The webhook or channel that the work goes back to, if another run started it.' },
+        ),
+      ),
+      depth: Type.Optional(Type.Integer({ minimum: 1, description: 'The nesting depth of a subagent run.' })),
     },
     { description: 'What the run originates from.' },
   ),
@@ -108,7 +121,7 @@ export function viewRun(
     sessionKey,
     model: result.model ?? spec.model,
     status,
-    origin: spec.origin,
+    origin: viewOrigin(spec.origin),
     name: spec.name,
     reply: result.reply,
     error: result.error,
@@ -129,6 +142,19 @@ export function viewRun(
     ...(run.endedAt !== null && { endedAt: iso(run.endedAt) }),
   }
 }
+
+/** Without the sessions and callers of other agents that it goes back to, which only the policy needs. */
+const viewOrigin = ({ kind, name, mapping, trusted, client, auth, viaHook, root, depth }: Origin): Run['origin'] => ({
+  kind,
+  name,
+  mapping,
+  trusted,
+  client,
+  auth,
+  viaHook,
+  root,
+  depth,
+})
 
 function viewAttempts(run: Omit<ListedRun, 'seq'>): Pick<Run, 'queuedMs' | 'attempts'> {
   const { attempts, createdAt, startedAt, endedAt, status } = run

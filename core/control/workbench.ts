@@ -5,6 +5,7 @@ import { requireContent } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
 import type { AuditedChange, StoredRequest } from '../store/store.ts'
 import { type Static, Type } from '../typebox.ts'
+import { TextProblem } from './config.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { ReplayReply, SkippedBy } from './replay-reply.ts'
 
@@ -175,7 +176,10 @@ const CurlReply = Type.Object({
   ok: Type.Literal(true),
   mapping: Type.Object(
     { match: Type.Object({ path: Type.String() }), messageTemplate: Type.String() },
-    { description: 'The proposed mapping, as in `hooks.mappings`. It may have further keys.' },
+    {
+      additionalProperties: true,
+      description: 'The proposed mapping, as in `hooks.mappings`. It may have further keys.',
+    },
   ),
   payload: Type.Unknown({ description: 'The payload, without credentials.' }),
   headers: Type.Record(Type.String(), Type.String(), { description: 'The headers that the mapping reads.' }),
@@ -186,17 +190,10 @@ const TransformList = Type.Object({
   items: Type.Array(Type.Object({ module: Type.String({ description: 'As in `transform.module`.' }) })),
 })
 
-const MappingProblem = Type.Object({
-  path: Type.String({ description: 'The key in the mapping; empty for the mapping as a whole.' }),
-  line: Type.Optional(Type.Integer({ description: 'The line of the mapping, from 1.' })),
-  column: Type.Optional(Type.Integer({ description: 'The column of that line, from 1.' })),
-  problem: Type.String({ description: 'The end of a sentence about the key.' }),
-})
-
 const PreviewReply = Type.Object({
   ok: Type.Literal(true),
-  problems: Type.Array(MappingProblem, { description: 'What must be corrected. The other fields are absent then.' }),
-  warnings: Type.Array(MappingProblem),
+  problems: Type.Array(TextProblem, { description: 'What must be corrected. The other fields are absent then.' }),
+  warnings: Type.Array(TextProblem),
   isMatch: Type.Optional(Type.Boolean({ description: 'Whether the mapping matches the request.' })),
   unmet: Type.Optional(Type.Array(Type.String(), { description: 'The keys of `match` that do not hold.' })),
   actions: ReplayReply.properties.actions,

@@ -31,6 +31,7 @@ import type { Exchange, RouteContext } from './route-context.ts'
 import { AgentHeaders, MappedReply } from './schemas.ts'
 import { trimSlashes } from '../config/hooks-path.ts'
 import { visibleHeaders } from '../kit/secret-names.ts'
+import { Type } from '../typebox.ts'
 
 interface MappedRoutesDeps {
   mappings: Mappings
@@ -239,7 +240,9 @@ function schemaOf({ name, hookRoute }: Hook) {
   }
 }
 
+const VerificationReply = Type.Unknown({ description: 'What the service expects, if that is JSON.' })
+
 const withHandshakes = {
   description: 'What was started, or the reply to a verification request.',
-  content: { 'application/json': { schema: MappedReply }, ...plainTextContent },
+  content: { 'application/json': { schema: Type.Union([MappedReply, VerificationReply]) }, ...plainTextContent },
 }

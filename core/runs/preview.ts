@@ -82,7 +82,7 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
 
   async function deliveryOf(wanted: NonNullable<NewRun['spec']['deliver']>): Promise<TurnPreview['delivery']> {
     const found = await recipients.resolve(wanted)
-    if (!('address' in found)) return found
+    if (!('address' in found)) return { channel: found.channel, to: found.to, reason: found.reason }
     const { channel, accountId, to, threadId } = found.address
     return { channel, accountId, to, ...(threadId !== null && { threadId }) }
   }

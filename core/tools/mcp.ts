@@ -11,6 +11,7 @@ import { refuseForeignOrigins } from '../http/cors-origin.ts'
 import { authorize, guardRoutes, type RouteGuard } from '../http/access.ts'
 import { setRouteGroup } from '../http/route-list.ts'
 import type { Json } from '../plugin/plugin.ts'
+import { Type } from '../typebox.ts'
 import type { Caller, ToolRequest } from './request.ts'
 import { readHeader, subjectOf } from './request-subject.ts'
 import { toolAccess } from './routes.ts'
@@ -33,11 +34,18 @@ export interface McpDeps {
 }
 
 const maxBodyBytes = 2 * 1024 * 1024
+const reply = {
+  description: 'The answer, in a stream of events if the client accepts one.',
+  content: {
+    'application/json': { schema: McpMessage },
+    'text/event-stream': { schema: Type.String({ description: 'Each event holds one message as JSON.' }) },
+  },
+}
 const schema = {
   summary: 'Handles one message of the Model Context Protocol.',
   body: McpMessage,
   headers: McpHeaders,
-  response: { 200: McpMessage, 202: withoutBody('The notification was accepted.'), ...failures(403) },
+  response: { 200: reply, 202: withoutBody('The notification was accepted.'), ...failures(403) },
 }
 
 export function registerMcp(

@@ -22,13 +22,21 @@ export function describeCalls(tools: readonly Pick<Tool, 'name' | 'description' 
   return {
     type: 'object',
     description: 'The call of a tool that you may use at the moment.',
-    oneOf: tools.map(({ name, description, args }) => ({
-      type: 'object',
-      title: name,
-      description,
-      properties: { ...InvokeBody.properties, tool: { const: name }, args },
-      required: ['tool'],
-    })),
+    anyOf: [
+      ...tools.map(({ name, description, args }) => ({
+        type: 'object',
+        title: name,
+        description,
+        properties: { ...InvokeBody.properties, tool: { const: name }, args },
+        required: ['tool'],
+      })),
+      {
+        ...InvokeBody,
+        title: 'A tool of another session',
+        description: '`GET /tools?sessionKey=…` lists the tools of a session.',
+        required: ['tool', 'sessionKey'],
+      },
+    ],
   }
 }
 

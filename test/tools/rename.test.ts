@@ -81,10 +81,10 @@ describe('tools.rename', () => {
     })
     expect(tools.get('write')).toMatchObject({ readOnlyHint: false, destructiveHint: true })
     const { paths } = (await get('/openapi.json')).body
-    const { oneOf } = paths['/tools/invoke'].post.requestBody.content['application/json'].schema
-    const titles = oneOf.map(({ title }: { title: string }) => title)
-    expect(titles).toEqual([...tools.keys()])
-    expect(oneOf[titles.indexOf('wiki_count')]).toMatchObject({
+    const { anyOf } = paths['/tools/invoke'].post.requestBody.content['application/json'].schema
+    const titles = anyOf.map(({ title }: { title: string }) => title)
+    expect(titles).toEqual([...tools.keys(), 'A tool of another session'])
+    expect(anyOf[titles.indexOf('wiki_count')]).toMatchObject({
       description: 'Counts.',
       properties: { tool: { const: 'wiki_count' }, args: { properties: { by: { type: 'number' } } } },
     })
