@@ -16,15 +16,17 @@ import {
   configurationAround,
   type Curl,
   curlsOf,
+  type Example,
   examples,
   files,
   sources,
   variables,
 } from './docs-examples.ts'
-import { ask, startGateway, temporaryFolder } from './helpers.ts'
+import { ask, shareGateway, startGateway, temporaryFolder } from './helpers.ts'
 import { startApp, token } from './http/app.ts'
 import { developmentPackages, installPackage } from './install-package.ts'
 import { program } from './program.ts'
+import { checkExactly } from './recorder.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -147,12 +149,47 @@ describe('documentation examples', () => {
   })
 })
 
-describe('docs/policy.md', () => {
-  const onPage = examples.filter(({ page }) => page === 'docs/policy.md')
-  const answered = onPage.flatMap((example, index) => {
+/** The commands of a page that JSON directly follows: the answer. */
+function answersOn(page: string): { example: Example; expected: any }[] {
+  const onPage = examples.filter((one) => one.page === page)
+  return onPage.flatMap((example, index) => {
     const next = onPage[index + 1]
-    return example.language === 'sh' && next?.language === 'json' ? [{ example, expected: JSON.parse(next.text) }] : []
+    const end = lineOf(example) + example.text.split('\n').length
+    return example.language === 'sh' && next?.language === 'json' && lineOf(next) - end < 5
+      ? [{ example, expected: JSON.parse(next.text) }]
+      : []
   })
+}
+
+const lineOf = ({ location }: Example): number => Number(location.split(':')[1])
+
+describe('docs/http.md', () => {
+  const { get } = shareGateway({ hooks: { mappings: [{ match: { path: 'deploys' }, messageTemplate: 'x' }] } })
+
+  it('shows responses that fit the OpenAPI document, property for property', async () => {
+    const { paths } = (await get('/openapi.json')).body as { paths: Record<string, Record<string, any>> }
+    const checkOf = ({ path, init }: Curl) => {
+      const found = Object.keys(paths).find((one) =>
+        new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}(\\?|$)`).test(path),
+      )
+      const operation = paths[found ?? '']![init.method?.toLowerCase() ?? 'get']
+      return checkExactly(operation.responses['200'].content['application/json'].schema)
+    }
+    const shown = answersOn('docs/http.md').flatMap(({ example, expected }) =>
+      curlsOf(example, { RUN_ID: 'x', ID: 'x' }).map((curl) => ({ curl, expected })),
+    )
+    expect(shown.map(({ curl }) => curl.path)).toEqual(expect.arrayContaining(['/runs/x', '/api/me']))
+    const misfits = shown.flatMap(({ curl, expected }) =>
+      checkOf(curl)
+        .problems(expected)
+        .map(({ path, problem }) => `${curl.location}: ${path} ${problem}`),
+    )
+    expect(misfits).toEqual([])
+  })
+})
+
+describe('docs/policy.md', () => {
+  const answered = answersOn('docs/policy.md')
 
   it('shows the real responses', async () => {
     const support = { tools: { allow: ['session_status', 'group:messaging'] } }

@@ -44,7 +44,7 @@ function surpriseOf(
   const found = Object.entries(content).find(([range]) => isWithin(range, type))
   if (!found) return `its type ${type} is not documented`
   if (type !== 'application/json' || typeof payload !== 'string') return undefined
-  const [problem] = checkOf(found[1].schema).problems(JSON.parse(payload))
+  const [problem] = checkExactly(found[1].schema).problems(JSON.parse(payload))
   return problem && `${problem.path || 'the body'} ${problem.problem}`
 }
 
@@ -61,8 +61,8 @@ const isWithin = (range: string, type: string): boolean =>
 
 const checks = new WeakMap<object, Check>()
 
-/** A property that a schema does not list does not fit. */
-function checkOf(schema: JsonSchema): Check {
+/** A property that the schema does not list does not fit. */
+export function checkExactly(schema: JsonSchema): Check {
   const known = checks.get(schema)
   if (known) return known
   const check = compileCheck(close(schema) as JsonSchema)
