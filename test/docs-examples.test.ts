@@ -22,7 +22,7 @@ import {
   sources,
   variables,
 } from './docs-examples.ts'
-import { ask, shareGateway, startGateway, temporaryFolder } from './helpers.ts'
+import { ask, type Document, shareGateway, startGateway, temporaryFolder } from './helpers.ts'
 import { startApp, token } from './http/app.ts'
 import { developmentPackages, installPackage } from './install-package.ts'
 import { program } from './program.ts'
@@ -150,30 +150,34 @@ describe('documentation examples', () => {
 })
 
 /** The commands of a page that JSON directly follows: the answer. */
-function answersOn(page: string): { example: Example; expected: any }[] {
+function answersOn(page: string): { example: Example; expected: Document & { layer?: string } }[] {
   const onPage = examples.filter((one) => one.page === page)
   return onPage.flatMap((example, index) => {
     const next = onPage[index + 1]
     const end = lineOf(example) + example.text.split('\n').length
     return example.language === 'sh' && next?.language === 'json' && lineOf(next) - end < 5
-      ? [{ example, expected: JSON.parse(next.text) }]
+      ? [{ example, expected: JSON.parse(next.text) as Document }]
       : []
   })
 }
 
 const lineOf = ({ location }: Example): number => Number(location.split(':')[1])
 
+interface Operation {
+  responses: { 200: { content: { 'application/json': { schema: Document } } } }
+}
+
 describe('docs/http.md', () => {
   const { get } = shareGateway({ hooks: { mappings: [{ match: { path: 'deploys' }, messageTemplate: 'x' }] } })
 
   it('shows responses that fit the OpenAPI document, property for property', async () => {
-    const { paths } = (await get('/openapi.json')).body as { paths: Record<string, Record<string, any>> }
+    const { paths } = (await get('/openapi.json')).body as { paths: Record<string, Record<string, Operation>> }
     const checkOf = ({ path, init }: Curl) => {
       const found = Object.keys(paths).find((one) =>
         new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}(\\?|$)`).test(path),
       )
-      const operation = paths[found ?? '']![init.method?.toLowerCase() ?? 'get']
-      return checkExactly(operation.responses['200'].content['application/json'].schema)
+      const operation = paths[found ?? '']![init.method?.toLowerCase() ?? 'get'] as Operation
+      return checkExactly(operation.responses[200].content['application/json'].schema)
     }
     const shown = answersOn('docs/http.md').flatMap(({ example, expected }) =>
       curlsOf(example, { RUN_ID: 'x', ID: 'x' }).map((curl) => ({ curl, expected })),

@@ -38,20 +38,36 @@ interface RouteGroupInfo {
   security: readonly Node[]
   /** True: each route needs a role. */
   hasRoles?: boolean
+  /** One sentence that says what a route without a role needs. */
+  needs?: string
 }
 
 const gatewayCredential = { security: [{ gateway: [] }], hasRoles: true }
 
+const noCredential = 'Needs no credential.'
+
 const routeGroups: Readonly<Record<RouteGroup, RouteGroupInfo>> = {
-  hooks: { description: 'Webhooks of other services.', security: [{ hook: [] }, { hookHeader: [] }] },
-  channels: { description: 'Requests of messaging platforms, which sign them in their own way.', security: [] },
+  hooks: {
+    description: 'Webhooks of other services.',
+    security: [{ hook: [] }, { hookHeader: [] }],
+    needs: 'Needs the hook token.',
+  },
+  channels: {
+    description: 'Requests of messaging platforms, which sign them in their own way.',
+    security: [],
+    needs: 'Needs no credential of the gateway.',
+  },
   tools: { description: 'Calls one tool directly.', ...gatewayCredential },
   mcp: { description: 'The same tools for clients of the Model Context Protocol (MCP).', ...gatewayCredential },
   control: { description: 'Shows and controls the gateway, for operators.', ...gatewayCredential },
-  socket: { description: 'JSON-RPC 2.0 over a WebSocket. The first message contains the credential.', security: [] },
-  health: { description: 'Health checks.', security: [] },
-  docs: { description: 'This document as a web page.', security: [] },
-  page: { description: 'The control page.', security: [] },
+  socket: {
+    description: 'JSON-RPC 2.0 over a WebSocket. The first message contains the credential.',
+    security: [],
+    needs: 'Needs no credential in the request.',
+  },
+  health: { description: 'Health checks.', security: [], needs: noCredential },
+  docs: { description: 'This document as a web page.', security: [], needs: noCredential },
+  page: { description: 'The control page.', security: [], needs: noCredential },
 }
 
 const securitySchemes = {
@@ -140,13 +156,9 @@ function operationOf(
   return {
     operationId: [method.toLowerCase(), ...path.split(/\W+/).filter(Boolean)].join('_'),
     summary: schema.summary,
-    ...(access && { description: describeAccess(access) }),
+    description: describeNeeds({ routeGroup, access, schema }),
     tags: [routeGroup],
-    security: schema.signed
-      ? []
-      : access
-        ? [{ gateway: [neededRole[access.needs]] }]
-        : routeGroup && routeGroups[routeGroup].security,
+    security: schema.signed ? [] : routeGroup && routeGroups[routeGroup].security,
     ...(parameters.length > 0 && { parameters }),
     ...((body !== undefined || schema.readsForms) && { requestBody: { content: contentOf(body, schema) } }),
     responses: responsesOf({ method, routeGroup, schema }),
@@ -159,8 +171,12 @@ const scopes: Record<Access['scope'], string> = {
   public: '',
 }
 
-const describeAccess = ({ needs, scope }: Access): string =>
-  `Needs the role ${neededRole[needs]}. ${scopes[scope]}`.trim()
+/** The role stands here and not among the scopes, which linters take for those of OAuth. */
+function describeNeeds({ routeGroup, access, schema }: Pick<RouteInfo, 'routeGroup' | 'access' | 'schema'>) {
+  if (access) return `Needs the role ${neededRole[access.needs]}. ${scopes[access.scope]}`.trim()
+  if (schema.signed) return 'Needs the signature of the sender.'
+  return routeGroup && routeGroups[routeGroup].needs
+}
 
 const contentOf = (body: unknown, { readsForms, readsText }: RouteInfo['schema']): Node => ({
   ...json(body ?? {}),

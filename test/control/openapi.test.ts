@@ -42,6 +42,7 @@ describe('GET /openapi.json', () => {
         expect.objectContaining({
           summary: expect.stringMatching(/[.?]$/),
           tags: [expect.stringMatching(/^(hooks|tools|mcp|control|socket|health|docs|page)$/)],
+          description: expect.stringMatching(/^Needs .*\.$/),
           security: expect.any(Array),
           responses: expect.objectContaining({ [name === 'GET /ws' ? 101 : 200]: expect.anything() }),
         }),

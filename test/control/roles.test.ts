@@ -294,7 +294,7 @@ describe('a client', () => {
     expect(guarded.map(({ name }) => name).toSorted()).toEqual(Object.keys(rows).toSorted())
     for (const { name, operation } of guarded) {
       const row = rows[name] as Row
-      expect([name, operation.security]).toEqual([name, [{ gateway: [row.needs] }]])
+      expect([name, operation.description]).toEqual([name, expect.stringContaining(`Needs the role ${row.needs}.`)])
       for (const client of clients)
         for (const of of [gateway.ops, gateway.main])
           expect(
@@ -470,7 +470,7 @@ describe('a client', () => {
 
 interface Operation {
   tags: string[]
-  security: unknown
+  description: string
 }
 
 interface Asked {
