@@ -156,7 +156,11 @@ const isInAnswer = (name: string | undefined): boolean =>
 /** The words of the service follow those of the library. Some providers pass the service's own error on unchanged. */
 function formatError({ name, message, text, responseBody = '', ...error }: WireError): string {
   const words = readPage(name === 'UnexpectedAnswerError' ? String(text) : responseBody)
-  const isSaid = message !== undefined && message !== '' && words.includes(message) && name !== 'UnexpectedAnswerError'
+  // In JSON, quotes in the message are escaped.
+  const isSaid =
+    name !== 'UnexpectedAnswerError' &&
+    Boolean(message) &&
+    [message, JSON.stringify(message).slice(1, -1)].some((said) => words.includes(String(said)))
   const known = [name, message].filter(Boolean).join(': ')
   if (known === '' && words === '') return JSON.stringify(error)
   return isSaid || words === '' ? known : `${known} ${words}`

@@ -45,19 +45,22 @@ interface Imports {
   names: string[]
 }
 
-/** `var _plugin = await jitiImport("svc-gateway/plugin")`, and then `_plugin.defineTool`. */
+/**
+ * `var _plugin = await jitiImport("svc-gateway/plugin")`, and then `_plugin.defineTool`. Without names, a module is imported
+ * only by its path.
+ */
 function importsOf(file: string, loader: Jiti): Imports[] {
   // The cache of the loader has it.
   const code = loader.transform({ filename: file, source: readFileSync(file, 'utf8'), ts: true, async: true })
-  const imports = code.matchAll(/\bvar (_\w+) = (?:_interop\w+\()?(?:await jitiImport|require)\("([^"\n]+)"\)/g)
+  const imports = code.matchAll(/(?:\bvar (_\w+) = (?:_interop\w+\()?)?\b(?:await jitiImport|require)\("([^"\n]+)"\)/g)
   const used = code.replaceAll(/get: function \(\) \{\s*return _\w+\.\w+;/g, '')
-  return Array.from(imports, ([, variable = '', module = '']) => ({
-    module,
-    names: Array.from(
-      used.matchAll(new RegExp(`(?<![\\w$.])${variable}\\.([\\w$]+)`, 'g')),
-      ([, name = '']) => name,
-    ).filter((name) => name !== 'default'),
-  }))
+  return Array.from(imports, ([, variable, module = '']) => ({ module, names: namesOf(variable, used) }))
+}
+
+function namesOf(variable: string | undefined, code: string): string[] {
+  if (variable === undefined) return []
+  const names = code.matchAll(new RegExp(`(?<![\\w$.])${variable}\\.([\\w$]+)`, 'g'))
+  return Array.from(names, ([, name = '']) => name).filter((name) => name !== 'default')
 }
 
 function pathOf(loader: Jiti, module: string, file: string): string | undefined {

@@ -142,7 +142,7 @@ describe('svc-gateway store migrate', () => {
     const counted = await migrate(dir, '--to', url, '--dry-run')
     expect(counted).toMatchObject({ code: 0, stderr: '' })
     expect(counted.stdout).toMatch(/^event +1\n/m)
-    expect(counted.stdout).toMatch(/\nWould copy 2 rows of sqlite:\S+gateway\.db\. The new store is empty\. Nothing/)
+    expect(counted.stdout).toMatch(/\nWould copy 3 rows of sqlite:\S+gateway\.db\. The new store is empty\. Nothing/)
     expect(await query(url, `SELECT to_regclass('migration') AS found`)).toEqual([{ found: null }])
   })
 })

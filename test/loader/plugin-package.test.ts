@@ -224,10 +224,13 @@ describe('a plugin for a newer contract that does not say so', () => {
     const types = "import { Rule } from './rules.ts'\nexport { Rule as Again } from './rules.ts'"
     writeFileSync(join(dir, 'sound.ts'), `${types}\n${dice}\nexport const none: Rule[] = []`)
     writeFileSync(join(dir, 'dice.ts'), `${line}\n${dice}${use}`)
-    using extensions = await loadExtensions({ plugins: ['./dice.ts'], dir })
-    expect(extensions.problems).toEqual([expect.stringMatching(sentence)])
-    using sound = await loadExtensions({ plugins: ['./sound.ts'], dir })
-    expect(sound.problems).toEqual([])
+    const problemsOf = async (plugin: string) => {
+      const { problems, close } = await loadExtensions({ plugins: [plugin], dir })
+      close()
+      return problems
+    }
+    expect(await problemsOf('./dice.ts')).toEqual([expect.stringMatching(sentence)])
+    expect(await problemsOf('./sound.ts')).toEqual([])
   })
 
   it.each(['optional.mjs', 'optional.ts'])('may look for it in %s', async (file) => {

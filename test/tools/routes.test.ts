@@ -63,7 +63,6 @@ const misdeeds: Record<string, () => unknown> = {
   },
   rejects_with_a_text: () => Promise.reject(canary),
   rejects: () => Promise.reject(new TypeError(canary)),
-  returns_bigint: () => ({ canary, n: 1n }),
   returns_cycle: () => cycle,
   returns_50_mb: () => canary.repeat((50 * 1024 * 1024) / canary.length),
   returns_function: () => () => canary,

@@ -152,7 +152,7 @@ const ExactNames = (description: string) =>
     Type.String({
       pattern: String.raw`^\s*(?![gG][rR][oO][uU][pP]:)[^*\s][^*]*$`,
       errorMessage:
-        'must be the exact name of a tool; for a pattern or a group, use tools.deny or the tools of a client',
+        'must be the exact name of a tool; patterns and groups work in "tools" and in the tools of a client',
     }),
     { description },
   )

@@ -155,7 +155,7 @@ interface SignatureCheck {
 
 const wrongSignature = 'the signature is wrong'
 /** Behind a proxy, this is the usual reason. */
-const wrongUrlSignature = `${wrongSignature}; it covers the public URL, so check gateway.publicUrl, or auth.url, and the secret`
+const wrongUrlSignature = `${wrongSignature}; it covers the public URL, so check gateway.publicUrl, or auth.url, and the secret of the sender`
 
 /** Returns an empty list when no secret is of the kind that this signature uses. */
 function createSignatureChecks(

@@ -54,7 +54,7 @@ describe('the tool policy', () => {
     ...['group:runtime', ' Group:fs', 'w*', '*', ' '].flatMap((name) =>
       ['allow', 'ask', 'deny'].map((list): [string, string] => [
         `gateway: { tools: { ${list}: ['exec', '${name}'] } }`,
-        `line 1: gateway.tools.${list}[1] must be the exact name of a tool; for a pattern or a group, use tools.deny or ` +
+        `line 1: gateway.tools.${list}[1] must be the exact name of a tool; patterns and groups work in "tools" and in ` +
           'the tools of a client',
       ]),
     ),
