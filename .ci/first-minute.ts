@@ -100,7 +100,7 @@ function replaceVariable(lines: readonly string[], dir: string): string[] {
     line
       .replaceAll(hookToken, 'your-hook-token')
       .replaceAll(gatewayToken, 'your-gateway-token')
-      .replace(/#code=[\w-]+/, '#code=a-one-time-code')
+      .replace(/#code=[\w.-]+/, '#code=a-one-time-code')
       .replaceAll(dir, '/home/me/svc-gateway')
       .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:18789')
       .replaceAll(/[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g, '01a1f8a8-feda-7d4e-a48e-f9bc37c0e9da')

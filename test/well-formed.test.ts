@@ -53,7 +53,6 @@ describe('half a character', () => {
     const mapping = { deliver: false, wakeMode: 'next-heartbeat' }
     const mappings = [
       { ...mapping, match: { path: 'template' }, messageTemplate: 'template {{ a }} end' },
-      { ...mapping, match: { path: 'form' }, messageTemplate: 'form {{ a }} end' },
       { ...mapping, match: { path: 'transform' }, transform: { module: 'half.ts' } },
     ]
     return start({ hooks: { mappings } }, dir)
@@ -79,12 +78,10 @@ describe('half a character', () => {
 
   it.each([
     ['template', `{"a":"${halfJson}","${halfJson}":1}`],
-    ['form', 'a=%ED%A0%BD'],
     ['transform', '{"a":"😀"}'],
   ])('in a %s is replaced in the action', async (way, body) => {
-    const type = body.startsWith('{') ? 'application/json' : 'application/x-www-form-urlencoded'
     const { post, sent } = shared()
-    expect((await post(`/hooks/${way}`, body, { 'content-type': type, ...wait })).status).toBe(200)
+    expect((await post(`/hooks/${way}`, body, wait)).status).toBe(200)
     expect(await sent(`${way} ${mark}`)).toMatch(new RegExp(`${way} ${mark}+ end`))
   })
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { type Chat, startChat } from '../doubles/chat.ts'
 import { type ModelServer, startModel } from '../doubles/model.ts'
-import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
+import { ask, type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 
 const operator = { authorization: `Bearer ${gatewayToken}` }
 const still = { defaults: { heartbeat: { every: 0 } } }
@@ -42,6 +42,14 @@ async function start(
   return { ...running, chat, operate: (path, body, headers) => running.post(path, body, { ...operator, ...headers }) }
 }
 
+/** Of a run that is running, of one that has ended, and once more. */
+async function deleteSessions({ url, get, post }: RunningGateway, running: string): Promise<void> {
+  const busy = (await get(`/runs/${running}`)).body.sessionKey as string
+  const ended = (await post('/hooks/agent', { message: 'hi', ...quiet }, { prefer: 'wait=20' })).body.sessionKey
+  for (const key of [busy, ended, ended])
+    await ask(`${url}/api/sessions/${encodeURIComponent(key)}`, { method: 'DELETE', headers: operator })
+}
+
 /** `GET /runs/:id 404`, for every status that a route itself names. */
 async function promised({ get }: RunningGateway): Promise<string[]> {
   const { paths } = (await get('/openapi.json')).body as {
@@ -63,6 +71,7 @@ describe('the statuses of the document', () => {
     const gateway = await start({ providers: model.providers })
     const { runId } = (await gateway.post('/hooks/agent', { message: 'hi', model: 'double/m', ...quiet })).body
     await model.request(0)
+    await deleteSessions(gateway, runId)
     await gateway.operate(`/api/runs/${runId}/cancel`, {})
     const failed = (
       await gateway.post('/hooks/agent', { message: 'hi', model: 'double/m', ...quiet }, { prefer: 'wait=20' })

@@ -43,9 +43,9 @@ describe('webhooks of one event of Shopify', () => {
     expect(await startsOf('e2', 'fulfillment_orders/placed_on_hold', sent)).toEqual([true, true, false])
   })
 
-  it('starts a run for each thing whose id JSON has rounded', async () => {
-    const rounded = { id: 820_982_911_946_154_500 }
-    const sent = [['w1', rounded] as const, ['w2', rounded] as const, ['w2', rounded] as const]
+  it('starts a run for each thing whose id is beyond 2^53', async () => {
+    const large = (digit: number) => ({ id: BigInt(`82098291194615450${digit}`) })
+    const sent = [['w1', large(8)] as const, ['w2', large(9)] as const, ['w3', large(9)] as const]
     expect(await startsOf('e3', 'orders/delete', sent)).toEqual([true, true, false])
   })
 })

@@ -14,7 +14,7 @@ export const agentIdOf = (id: unknown): string | undefined => {
     plain
       .replace(/^[-_]+/, '')
       .slice(0, 64)
-      .replace(/-+$/, '') || undefined
+      .replace(/(?<!-)-+$/, '') || undefined
   )
 }
 
