@@ -93,6 +93,7 @@ describe.each(clients)('the page of the client $name', ({ name, role, token, con
       .getByRole('navigation')
       .getByText(`${name}, ${role}${agents ? ' of ops' : ''}`)
       .waitFor()
+    await page.getByRole('heading', { level: 1 }).first().waitFor()
     await expectAccessible(page)
     const details = [
       `requests/${requestId}`,

@@ -10,32 +10,35 @@ const config = (model: ModelServer) => ({
   hooks: { allowRequestSessionKey: true },
 })
 
-/** Waits until the model has been shown the event again. */
-const shown = async (model: ModelServer, text: string) =>
+/** Waits until a request to the model from this number on shows the event. */
+const shown = async (model: ModelServer, text: string, from: number) =>
   await expect
-    .poll(() => model.requests.slice(1).some((request) => JSON.stringify(messagesOf(request)).includes(text)))
+    .poll(() => model.requests.slice(from).some((request) => JSON.stringify(messagesOf(request)).includes(text)))
     .toBe(true)
 
 describe.concurrent('a wake is served', () => {
   it('although a run of the main session has claimed its event and failed', async () => {
     const model = await startModel()
     const { post, get } = await startGateway(config(model))
-    // The next request to the model gets no answer within the time of its run; all others work.
-    model.script({ hang: true })
+    // The first two requests to the model get no answer within the time of their runs; all others work.
+    model.script({ hang: true }, { hang: true })
     model.otherwise({ text: 'HEARTBEAT_OK' })
-    const [, asked] = await Promise.all([
-      post('/hooks/wake', { text: 'The house is on fire.' }),
-      post('/hooks/agent', {
+    const ask = async () =>
+      await post('/hooks/agent', {
         message: 'Hello.',
         sessionKey: 'main',
         timeoutSeconds: 1,
         deliver: false,
         wakeMode: 'next-heartbeat',
-      }),
-    ])
+      })
+    await ask()
+    await model.request(0)
+    // Both wait for the session; the run was first.
+    const asked = await ask()
+    await post('/hooks/wake', { text: 'The house is on fire.' })
     await expect.poll(async () => (await get(`/runs/${asked.body.runId}`)).body.status).toBe('timed_out')
-    expect(JSON.stringify(messagesOf(model.requests[0]!))).toContain('on fire')
-    await shown(model, 'on fire')
+    expect(JSON.stringify(messagesOf(model.requests[1]!))).toContain('on fire')
+    await shown(model, 'on fire', 2)
   })
 
   it('although the configuration was reloaded during its heartbeat, which then failed', async () => {
@@ -52,6 +55,6 @@ describe.concurrent('a wake is served', () => {
     await gateway.reload()
     // The heartbeat of the old configuration fails.
     model.tear()
-    await shown(model, 'on fire')
+    await shown(model, 'on fire', 1)
   })
 })
