@@ -1,5 +1,6 @@
 // Builds the services, which last as long as the process and survive a reload: the store, the queues, the channel
 // connections, the HTTP listener.
+import { createFileSources, type FileSources } from './tools/file-sources.ts'
 import { randomUUID, randomUUIDv7 } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
 import { createReplyStreams, type ReplyStreams } from './agents/reply-stream.ts'
@@ -124,6 +125,8 @@ export interface Services {
     stateOf(owner: string): ExtensionState
     retention: Retention
     clock: ClockWatch
+    /** Where the texts of workspace files came from. */
+    files: FileSources
   }
   work: {
     runs: Runs
@@ -237,6 +240,7 @@ function openStorage(
     changes,
     createId: () => randomUUIDv7(),
     stateOf: (extension) => createExtensionState(store, extension),
+    files: createFileSources(store),
     clock: createClockWatch({ store, onSetBack, log }),
     retention: createRetention({ store, limits: () => current().config.storage.retention, log }),
   }

@@ -4,6 +4,8 @@ import { createOutage, type Outage } from '../outage.ts'
 import { isInputError } from '../plugin/errors.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { RunSpec } from '../store/run-spec.ts'
+import type { Provenance } from '../store/provenance.ts'
+import type { FileSources } from '../tools/file-sources.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import type { Agent, HeartbeatConfig } from './agents.ts'
 import { eventBatch } from './prompt.ts'
@@ -23,21 +25,33 @@ export const createHeartbeatSpec = (agentId: string, { prompt, model, target, to
 
 const notesFile = 'HEARTBEAT.md'
 
+export interface HeartbeatNotes {
+  text: string
+  /** Undefined: no turn has written them. Whoever else writes into the workspace is trusted. */
+  provenance: Provenance | undefined
+}
+
+export interface NotesDeps {
+  files: Pick<FileSources, 'find'>
+  outage?: Outage | undefined
+}
+
 /**
  * Reads HEARTBEAT.md from the agent's workspace. Returns undefined if the file is missing or blank, and for every
  * session but the agent's main session. A file that cannot be read (a pipe, a link out of the workspace) counts as
  * missing, so that it does not stop the heartbeat.
  */
 export async function readHeartbeatNotes(
+  { files, outage }: NotesDeps,
   agent: Agent,
   sessionKey: string,
-  outage?: Outage,
-): Promise<string | undefined> {
+): Promise<HeartbeatNotes | undefined> {
   if (sessionKey !== agent.mainSession) return undefined
   try {
-    const { data } = await createWorkspace(agent.workspace).read(notesFile, { maxBytes: eventBatch.characters })
+    const file = await createWorkspace(agent.workspace).read(notesFile, { maxBytes: eventBatch.characters })
     outage?.worked()
-    return Buffer.from(data).toString('utf8').trim() || undefined
+    const text = Buffer.from(file.data).toString('utf8').trim()
+    return text ? { text, provenance: await files.find(agent.workspace, notesFile, file) } : undefined
   } catch (error) {
     if (!isMissing(error)) outage?.failed(error)
     return undefined

@@ -19,27 +19,41 @@ export interface PromptInput {
   events: readonly StoredEvent[]
   /** The heartbeat notes, if any. */
   notes?: string | undefined
-  /** The tools that this turn lacks because of the events. Absent if the events restrict nothing. */
-  withheld?: readonly string[] | undefined
+  /** What the texts that this turn sees take away. Absent: nothing. */
+  restriction?: Restriction | undefined
+}
+
+export interface Restriction {
+  /** What happens to calls of these tools. */
+  mode: 'deny' | 'ask'
+  /** Which texts are the reason, in words. */
+  because: string
+  tools: readonly string[]
+  /** True: some of the texts came from outside. */
+  isExternal: boolean
 }
 
 /** The user message of the turn. */
-export function renderPrompt({ spec, events, notes, withheld }: PromptInput): string {
+export function renderPrompt({ spec, events, notes, restriction }: PromptInput): string {
   const renderedNotes = notes ? `Notes for periodic checks (HEARTBEAT.md):\n${notes}` : ''
-  return [renderEvents(events), withheld ? renderWithheld(withheld) : '', renderedNotes, renderTask(spec)]
+  return [renderEvents(events), restriction ? renderRestriction(restriction) : '', renderedNotes, renderTask(spec)]
     .filter(Boolean)
     .join('\n\n')
 }
 
 /** Lets the agent report what it could not do, instead of trying again and again. */
-function renderWithheld(tools: readonly string[]): string {
-  const withheld = tools.length > 0 ? ` These tools are withheld: ${tools.join(', ')}.` : ''
+function renderRestriction({ mode, because, tools, isExternal }: Restriction): string {
+  const [names, isAsking] = [tools.join(', '), mode === 'ask']
+  const sends = isExternal
+    ? ['You may read private data such as files, but messages go only to the people in this']
+    : []
   return [
-    `Since some of these events came from outside, this turn is restricted.${withheld}`,
-    'You may read private data such as files, but you may not send anything out:',
-    'messages go only to the people in this conversation, and public pages are not fetched.',
-    'If something needs more than that, say so:',
-    'a person can ask for it again in a new message, which is not restricted in this way.',
+    `This conversation holds ${because}, so this turn is restricted.`,
+    ...(names ? [isAsking ? `A person must approve calls of: ${names}.` : `These tools are withheld: ${names}.`] : []),
+    ...sends.map(
+      (text) => `${text} conversation, and public pages are not fetched${isAsking ? ' without approval' : ''}.`,
+    ),
+    ...(isAsking ? [] : ['If something needs more than that, say so: it works in a new conversation (/new).']),
   ].join(' ')
 }
 

@@ -7,6 +7,7 @@ import type { Json, Log, Tool } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
 import { untilAborted } from '../deadline.ts'
 import type { Usage } from '../store/run-spec.ts'
+import type { Provenance } from '../store/provenance.ts'
 import type { AskedApprovals, Step } from '../store/store.ts'
 import { toHeaders, type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
 import type { CallCheck } from '../tools/check-call.ts'
@@ -22,6 +23,7 @@ import { estimateTokens, trimHistory } from './history.ts'
 import { limitOpening, limitSilence, type ModelCallObserver } from './model-silence.ts'
 import { type Model, resolveReasoning } from './models.ts'
 import { createToolCalls, type StepApprovals } from './tool-steps.ts'
+import type { TurnSources } from '../tools/turn-sources.ts'
 
 export interface TurnInput {
   agent: Pick<Agent, 'id' | 'maxSteps' | 'maxOutputTokens'>
@@ -34,8 +36,8 @@ export interface TurnInput {
   /** Earlier messages of the session, oldest first, already trimmed. */
   history: readonly Json[]
   sessionKey: string
-  /** What the tool policy looks at, apart from agent, session and model. */
-  from?: Pick<Subject, 'channel' | 'accountId' | 'fromHook' | 'scopes' | 'client' | 'initiators'>
+  /** What the turn may do, and where its texts came from. */
+  sources: TurnSources
   runId: string
   /** Which attempt at the run this is, from 1. */
   attempt: number
@@ -61,8 +63,6 @@ export interface TurnInput {
   signal: AbortSignal
   /** Called with each part of the reply while the model writes it. */
   onDelta?: ((text: string) => void) | undefined
-  /** Called once, before the first tool returns external content to a turn that had none. */
-  onExternalContent?: (() => Promise<void>) | undefined
 }
 
 export interface TurnResult {
@@ -93,6 +93,8 @@ export interface TurnDeps {
   invoke: Invoke
   /** Lists the tools that the turn may call. */
   tools(subject: Subject): readonly Tool[]
+  /** Where the descriptions of these tools came from. */
+  describedBy(subject: Subject): Provenance
   /** What the policy says of a call. */
   check(subject: Subject, tool: string): CallCheck
   log: Log
@@ -150,7 +152,8 @@ async function takeTurn(deps: Required<TurnDeps>, input: TurnInput, signal: Abor
     const started = startModelStep(input, conversation.count() + 1)
     input.onModelStep?.(started)
     const trace = input.traceOfStep?.(started.number)
-    const answer = await callFitting({ tools: deps.tools(calls.subject()), isLast, limits, trace })
+    await input.sources.add(deps.describedBy(input.sources.subject()))
+    const answer = await callFitting({ tools: deps.tools(input.sources.subject()), isLast, limits, trace })
     const step = endModelStep(started, answer, await input.model.costOf(answer.usage))
     if (isLast || answer.calls.length === 0) {
       conversation.put(step)
@@ -301,43 +304,24 @@ interface CallsContext {
 }
 
 function createCalls({ invoke, check }: TurnDeps, { input, conversation, signal }: CallsContext) {
-  let subject = subjectOfTurn(input)
-  const onExternalContent = async (): Promise<void> => {
-    if (subject.scopes) return
-    subject = { ...subject, fromHook: true, scopes: [input.runId] }
-    await input.onExternalContent?.()
-  }
+  const { sources } = input
   const tools = createToolCalls({
     conversation,
     attempt: input.attempt,
-    check: (tool) => check(subject, tool),
+    check: (tool) => check(sources.subject(), tool),
     call: async (tool, args, { number, approved }) =>
       await invoke({
         tool,
         args: wellFormed(args),
-        subject,
+        subject: sources.subject(),
         runId: input.runId,
         trace: input.traceOfStep?.(number),
         signal,
         approved,
-        onExternalContent,
+        sources,
       }),
     record: (steps, asked) => input.record(steps, conversation.count(), asked),
     approvals: input.approvals,
   })
-  return { tools, subject: () => subject }
+  return { tools }
 }
-
-/** The caller that the tool policy sees for the calls of a turn. */
-export const subjectOfTurn = ({
-  agent,
-  sessionKey,
-  model,
-  from,
-}: Pick<TurnInput, 'agent' | 'sessionKey' | 'model' | 'from'>): Subject => ({
-  caller: 'agent',
-  agentId: agent.id,
-  sessionKey,
-  model: model.ref,
-  ...from,
-})

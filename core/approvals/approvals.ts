@@ -46,6 +46,8 @@ export interface Answer {
   status: 'approved' | 'denied'
   by: Answerer
   reason: string | null
+  /** True: all calls of the turn that only its texts forbid are approved with this one. */
+  forTurn?: boolean | undefined
   /** Who has answered, for the audit log. */
   audit: AuditedChange
   /** Where the answer came from, which needs no message about it: the conversation, and a sender who wrote directly. */
@@ -53,6 +55,8 @@ export interface Answer {
 }
 
 export interface Approvals {
+  /** Whether somebody is asked about calls of this agent in a chat. */
+  canAsk(agentId: string): boolean
   /** Prepares an approval and the message that asks for it. The caller stores both. */
   prepare(request: ApprovalRequest): Promise<AskedApprovals>
   /** Call it when a prepared approval or a message about one is stored. */
@@ -164,6 +168,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     const approval: NewApproval = {
       ...call,
       ...reason,
+      isNarrowed: reason.isNarrowed === true,
       id: createId(),
       args,
       codeHash: code === undefined ? null : hashCode(code),
@@ -179,17 +184,21 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       // The question has the id of the approval, so that its choices are found when they end.
       deliveries: notify(address, renderQuestion({ approval, code, closed, timeoutMs }), {
         id: approval.id,
-        choices: code === undefined ? null : choicesOf(code),
+        choices: code === undefined ? null : choicesOf(code, approval.isNarrowed),
       }),
     }
   }
 
-  async function answer(id: string, { status, by, reason, audit, place }: Answer): Promise<StoredApproval> {
+  async function answer(
+    id: string,
+    { status, by, reason, forTurn = false, audit, place }: Answer,
+  ): Promise<StoredApproval> {
     const approval = await store.getApproval(id)
     if (!approval) throw new GatewayError('approval_not_found')
+    if (forTurn && !approval.isNarrowed) throw new GatewayError('conflict', onlyCallMessage)
     const isSamePlace = isSame(approval.address, place)
     const deliveries = isSamePlace ? [] : notifyEnd(approval, renderAnswered(approval, status, by))
-    const isAnswered = await store.answerApproval(id, { status, at: now(), by, reason, deliveries, audit })
+    const isAnswered = await store.answerApproval(id, { status, at: now(), by, reason, forTurn, deliveries, audit })
     const answered = (await store.getApproval(id)) ?? approval
     if (!isAnswered) throw new GatewayError('conflict', describeTooLate(answered, now()))
     log.info({ approvalId: id, runId: approval.runId, tool: approval.tool, status, role: by.role }, 'approval answered')
@@ -250,6 +259,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   })
 
   return {
+    canAsk: (agentId) => resolveApprovals(config(), agentId).channel !== undefined,
     prepare,
     announce,
     ask: async (request) => {
@@ -281,6 +291,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     close: expiry.close,
   }
 }
+
+const onlyCallMessage =
+  'This call is asked about by a rule of the configuration, so it can be approved only by itself and not for the turn.'
 
 type DeliveryChoices = Partial<Pick<NewDelivery, 'id' | 'choices' | 'endsChoicesOf'>>
 

@@ -69,7 +69,7 @@ export function createChatAnswers({ store, approvals, config, channels, throttle
   async function settle(
     approval: StoredApproval,
     account: AccountRef,
-    { message, typed: { status, reason } }: { message: InboundMessage; typed: TypedAnswer },
+    { message, typed: { status, reason, forTurn } }: { message: InboundMessage; typed: TypedAnswer },
   ): Promise<string> {
     const by = { role: 'approver', via: account.channel, id: message.from.id } as const
     const audit: AuditedChange = {
@@ -82,7 +82,7 @@ export function createChatAnswers({ store, approvals, config, channels, throttle
     }
     const to = message.group ? [message.to] : [message.to, ...idsOf(message)]
     try {
-      await approvals.answer(approval.id, { status, by, reason, audit, place: { ...account, to } })
+      await approvals.answer(approval.id, { status, by, reason, forTurn, audit, place: { ...account, to } })
       return status === 'approved' ? describeApproved(approval) : 'Denied. The agent reads that this call was denied.'
     } catch (error) {
       if (error instanceof GatewayError && error.code === 'conflict') return error.message

@@ -6,8 +6,9 @@ import type { MessageChoice } from '../plugin/plugin.ts'
 export const hashCode = (code: string): string => createHash('sha256').update(code.toUpperCase()).digest('hex')
 
 /** The answers that an approver can pick. They are read like typed ones. */
-export const choicesOf = (code: string): MessageChoice[] => [
+export const choicesOf = (code: string, isNarrowed = false): MessageChoice[] => [
   { label: 'Approve', text: `approve ${code}` },
+  ...(isNarrowed ? [{ label: 'Approve for this turn', text: `approve ${code} turn` }] : []),
   { label: 'Deny', text: `deny ${code}` },
 ]
 
@@ -15,6 +16,8 @@ export interface TypedAnswer {
   status: 'approved' | 'denied'
   code: string
   reason: string | null
+  /** True: all such calls of the turn are approved. */
+  forTurn: boolean
 }
 
 const pattern = /^(approve|deny)\s+([a-z2-9]{8})(?:\s([^]*))?$/i
@@ -25,7 +28,10 @@ export function parseAnswer(text: string): TypedAnswer | undefined {
   // The question has backticks, which may be copied.
   const [, verb = '', code, rest = ''] = pattern.exec(text.replaceAll('`', ' ').trim()) ?? []
   if (code === undefined) return undefined
-  if (verb.toLowerCase() === 'approve') return rest === '' ? { status: 'approved', code, reason: null } : undefined
+  if (verb.toLowerCase() === 'approve') {
+    const forTurn = rest.trim().toLowerCase() === 'turn'
+    return rest.trim() === '' || forTurn ? { status: 'approved', code, reason: null, forTurn } : undefined
+  }
   const reason = rest.replaceAll(/\s+/g, ' ').trim().slice(0, maxReasonLength).toWellFormed()
-  return { status: 'denied', code, reason: reason === '' ? null : reason }
+  return { status: 'denied', code, reason: reason === '' ? null : reason, forTurn: false }
 }

@@ -7,7 +7,7 @@ import { showArgs, showText } from '../kit/show-json.ts'
 export const maxShownLength = 6_000
 
 export interface Question {
-  approval: Pick<NewApproval, 'id' | 'agentId' | 'origin' | 'tool' | 'rule' | 'args'>
+  approval: Pick<NewApproval, 'id' | 'agentId' | 'origin' | 'tool' | 'rule' | 'args' | 'isNarrowed'>
   /** Undefined: the call cannot be approved in this chat, for the reason `closed`. */
   code: string | undefined
   closed?: string | undefined
@@ -24,7 +24,7 @@ export const closedReasons = {
 
 /** Markdown. The lines of the arguments are numbered, so that a wrapped line looks like none of them. */
 export function renderQuestion({ approval, code, closed, timeoutMs }: Question): string {
-  const { agentId, origin, tool, rule, args, id } = approval
+  const { agentId, origin, tool, rule, args, id, isNarrowed } = approval
   const lines = code === undefined ? [] : showArgs(args).map((line, index) => `${index + 1}| ${line}`)
   const block = [
     `agent: ${showText(agentId)}`,
@@ -37,13 +37,16 @@ export function renderQuestion({ approval, code, closed, timeoutMs }: Question):
   const answers =
     code === undefined
       ? `${closed}, so it cannot be approved here. Read and answer it with \`svc-gateway approvals show ${id}\`.`
-      : `Answer \`approve ${code}\` or \`deny ${code}\` with a reason.`
+      : `Answer \`approve ${code}\` or \`deny ${code}\` with a reason.${isNarrowed ? turnHint(code) : ''}`
   return [
     'An agent asks to make this call:',
     `\`\`\`\n${block.join('\n')}\n\`\`\``,
     `${answers} After ${formatDuration(timeoutMs)} it is denied.`,
   ].join('\n\n')
 }
+
+const turnHint = (code: string): string =>
+  ` \`approve ${code} turn\` also allows further such calls until the agent has answered.`
 
 type Call = Pick<StoredApproval, 'agentId' | 'tool'>
 

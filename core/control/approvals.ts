@@ -28,14 +28,14 @@ export function approvalEndpoints({ store, approvals, redactor }: ApprovalsDeps)
 
   async function answer(
     { params: { id }, principal, source, change }: Omit<EndpointRequest<IdParams>, 'body'>,
-    { status, reason = null }: { status: 'approved' | 'denied'; reason?: string | null },
+    { status, reason = null, forTurn }: { status: 'approved' | 'denied'; reason?: string | null; forTurn?: boolean },
   ) {
     // Nobody approves what they may not read.
     requireContent(principal, 'answering approvals')
     const { agentId } = await find(id, principal)
     const role = principal.role === 'admin' ? 'admin' : 'operator'
     const by: Answerer = { role, via: source.via, id: principal.name }
-    return view(await approvals.answer(id, { status, by, reason, audit: change(id, agentId) }))
+    return view(await approvals.answer(id, { status, by, reason, forTurn, audit: change(id, agentId) }))
   }
 
   return [
@@ -65,9 +65,10 @@ export function approvalEndpoints({ store, approvals, redactor }: ApprovalsDeps)
       schema: {
         summary: 'Approves a tool call, which is then made as it is shown.',
         params: IdParams,
+        body: ApproveBody,
         response: { 200: Approval, ...failures(404, 409) },
       },
-      handle: (request) => answer(request, { status: 'approved' }),
+      handle: (request) => answer(request, { status: 'approved', forTurn: request.body.for === 'turn' }),
     }),
     endpoint({
       method: 'POST',
@@ -105,6 +106,7 @@ export const createApprovalView =
       ...(hides && { hidesSecrets: true }),
       origin: approval.origin,
       rule: approval.rule,
+      ...(approval.isNarrowed && { forTurn: approval.forTurn ? ('approved' as const) : ('possible' as const) }),
       status: approval.status,
       createdAt: iso(approval.createdAt),
       expiresAt: iso(approval.expiresAt),
@@ -128,6 +130,16 @@ const ApprovalsQuery = Type.Object({
   ...pageQuery,
   status: Type.Optional(Type.Enum([...approvalStatuses])),
   runId: Type.Optional(Type.String()),
+})
+
+const ApproveBody = Type.Object({
+  for: Type.Optional(
+    Type.Enum(['call', 'turn'], {
+      description:
+        '`turn`: further calls of the run that only the texts of its turn forbid need no approval. Possible if `forTurn` ' +
+        'of the approval says so. Default: `call`.',
+    }),
+  ),
 })
 
 const DenyBody = Type.Object({
@@ -156,6 +168,13 @@ export const Approval = Type.Object({
   ),
   origin: Type.String({ description: 'Where the work comes from.' }),
   rule: Type.String({ description: 'The rule because of which a person is asked.' }),
+  forTurn: Type.Optional(
+    Type.Enum(['possible', 'approved'], {
+      description:
+        'Only texts that the turn sees are the reason, so the call can be approved together with all such calls of the ' +
+        'turn (`possible`), or was (`approved`).',
+    }),
+  ),
   status: Type.Enum([...approvalStatuses], {
     description:
       '`expired`: nobody answered in time, so the call was denied. `cancelled`: its run has ended, or its client is gone.',

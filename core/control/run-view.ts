@@ -1,4 +1,6 @@
 // A run in the form that the API returns: its schema, and how it is made of what is stored.
+import { joinTurn, type TurnProvenance } from '../store/provenance.ts'
+import { nameAuthor } from '../tools/narrow.ts'
 import { type Origin, runKinds, runStatuses } from '../store/run-spec.ts'
 import type { ListedRun, StoredDelivery, SubagentUsage, ToolError } from '../store/store.ts'
 import { traceIdOf } from '../telemetry/trace-context.ts'
@@ -70,6 +72,21 @@ export const Run = Type.Object({
       ...content,
     }),
   ),
+  provenance: Type.Optional(
+    Type.Object(
+      {
+        outside: Type.Array(Type.String(), {
+          description: 'The sources of texts from outside, such as `webhook github` or `the tool web_fetch`.',
+        }),
+        authors: Type.Array(Type.String(), {
+          description:
+            'The agents, groups and clients that wrote some of it. The turn may do no more than each of them.',
+        }),
+        isPrivate: Type.Boolean({ description: 'True: a person wrote some of it, or a tool read private data.' }),
+      },
+      { description: 'Where what the turn has read came from. Absent: the run had no turn.' },
+    ),
+  ),
   requestId: Type.Optional(Type.String({ description: 'The webhook request that started the run.' })),
   retryOf: Type.Optional(Type.String({ description: 'The failed run that this run retries.' })),
   retriedAs: Type.Optional(Type.String({ description: 'The run that retries this one.' })),
@@ -128,6 +145,7 @@ export function viewRun(
     usage: result.usage && viewUsage(result.usage),
     ...(subagents && subagents.runs > 0 && { subagents: viewSubagents(subagents) }),
     ...(toolErrors && toolErrors.length > 0 && { toolErrors: [...toolErrors] }),
+    ...(result.provenance && { provenance: viewProvenance(result.provenance) }),
     parentRunId: spec.parentRunId,
     requestId: spec.requestId,
     retryOf: spec.retryOf,
@@ -141,6 +159,11 @@ export function viewRun(
       run.waiting && { nextAttemptAt: iso(run.waiting.until), waitingFor: run.waiting.budget }),
     ...(run.endedAt !== null && { endedAt: iso(run.endedAt) }),
   }
+}
+
+function viewProvenance(turn: TurnProvenance): NonNullable<Run['provenance']> {
+  const { outside, authors, isPrivate } = joinTurn(turn)
+  return { outside: [...outside], authors: authors.map(nameAuthor), isPrivate }
 }
 
 /** Without the sessions and callers of other agents that it goes back to, which only the policy needs. */

@@ -19,6 +19,8 @@ export interface IncomingRequest extends Omit<NewRequest, 'id' | 'body'> {
   rawBody: string
   /** Whether the body is stored. */
   keepBody: boolean
+  /** Whether its sender waits for the reply of the run. */
+  isAwaited?: boolean
   /** `bodyHash` is empty when the key alone identifies the request; `latestOnly` if it is that of a `RepeatKey`. */
   idempotency?: { scope: string; key: string; bodyHash: string; latestOnly?: boolean } | undefined
   /** Its span. */
@@ -62,17 +64,22 @@ export interface Source {
   direct: boolean
   /** Whether the body is stored. */
   keepBody: boolean
+  /** True: replies may go back to the sender whatever the turn has read. */
+  repliesToSender: boolean
   /** How many of its runs may be in progress at once. Absent: any number. */
   concurrencyLimit?: NewRun['concurrencyLimit']
 }
 
+type DirectSettings = Pick<Config['hooks'], 'keepBody' | 'replyToSender'>
+
 /** The source of a request whose body is the action itself. */
-export const directSource = (hook: string, keepBody: boolean): Source => ({
+export const directSource = (hook: string, { keepBody, replyToSender }: DirectSettings): Source => ({
   hook,
   trusted: false,
   auth: 'token',
   direct: true,
   keepBody,
+  repliesToSender: replyToSender,
 })
 
 /** The source of a request that a mapping turns into actions. */
@@ -84,7 +91,8 @@ export const mappingSource = (
     verifier,
     concurrencyLimit,
     keepBody,
-  }: Pick<Source, 'trusted' | 'concurrencyLimit' | 'keepBody'> & { id: string; verifier: unknown },
+    repliesToSender,
+  }: Pick<Source, 'trusted' | 'concurrencyLimit' | 'keepBody' | 'repliesToSender'> & { id: string; verifier: unknown },
 ): Source => ({
   hook,
   mapping: id,
@@ -92,6 +100,7 @@ export const mappingSource = (
   auth: verifier ? 'signed' : 'token',
   direct: false,
   keepBody,
+  repliesToSender,
   concurrencyLimit,
 })
 
@@ -200,7 +209,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
       expiresAt: at + (incoming.idempotency.latestOnly ? retryMs : idempotencyMs),
       reply: JSON.stringify(reply),
     }
-    const result = await runs.accept({ at, request, idempotency, ...work, audit: incoming.audit }, incoming.trace)
+    const started = incoming.isAwaited ? { ...work, runs: work.runs?.map(awaited) } : work
+    const result = await runs.accept({ at, request, idempotency, ...started, audit: incoming.audit }, incoming.trace)
     if (result.outcome === 'conflict') throw new GatewayError('idempotency_conflict')
     if (result.outcome === 'accepted') return { reply, replayed: false, requestId: request.id }
     requestLog.record({ ...request, status: 'duplicate' })
@@ -209,6 +219,8 @@ export function createDispatch(deps: DispatchDeps): Dispatch {
 
   return { ...createPlanner(deps), accept }
 }
+
+const awaited = (run: NewRun): NewRun => ({ ...run, spec: { ...run.spec, isAwaited: true } })
 
 /** The agents for which the work is. */
 export function agentsOf({ events, runs }: Plan<unknown>['work'], agents: SessionOwners): string[] {
@@ -220,7 +232,7 @@ export function agentsOf({ events, runs }: Plan<unknown>['work'], agents: Sessio
 function createRun(
   { config, agents, models, recipients, createId }: PlannerDeps,
   body: AgentWork,
-  { hook, mapping, trusted, auth, keepBody, concurrencyLimit }: Source,
+  { hook, mapping, trusted, auth, keepBody, repliesToSender, concurrencyLimit }: Source,
 ): NewRun {
   checkAgentId(config, body.agentId)
   const agent = agents.get(body.agentId)
@@ -229,7 +241,15 @@ function createRun(
   const spec: RunSpec = {
     message: body.message,
     name: body.name?.trim(),
-    origin: { kind: 'hook', name: hook, mapping, trusted, auth, ...(!keepBody && { keepContent: false }) },
+    origin: {
+      kind: 'hook',
+      name: hook,
+      mapping,
+      trusted,
+      auth,
+      ...(repliesToSender && { repliesToSender }),
+      ...(!keepBody && { keepContent: false }),
+    },
     model,
     thinking: body.thinking,
     timeoutSeconds: body.timeoutSeconds,

@@ -1,4 +1,5 @@
 // Reads what is stored of a request: its sender, its headers without secrets, its body and its idempotency key.
+import { parseWaitSeconds } from './prefer-wait.ts'
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
@@ -45,7 +46,8 @@ export function readIncomingRequest(
   const { client, headers, query, authentication } = senderOf(request, authContext)
   const idempotency = ids && idempotencyOf(request, hook, ids)
   const { text: rawBody, trace } = request
-  return { hook, client, headers, query, authentication, rawBody, keepBody, idempotency, trace }
+  const isAwaited = parseWaitSeconds(request.headers.prefer) !== undefined
+  return { hook, client, headers, query, authentication, rawBody, keepBody, isAwaited, idempotency, trace }
 }
 
 /** The record of a rejected request, with as much of its body as was read. */

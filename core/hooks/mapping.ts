@@ -54,6 +54,8 @@ export interface Mapping {
   takesText: boolean
   /** Whether the bodies of its requests are stored. */
   keepBody: boolean
+  /** True: replies may go back to the sender whatever the turn has read. */
+  repliesToSender: boolean
   /** Undefined: senders show the hook token. */
   verifier: Verifier | undefined
   /** The secrets of its `auth`. */
@@ -123,6 +125,7 @@ export function createMapping(
     trusted: config.allowUnsafeExternalContent === true,
     takesText: config.body === 'text',
     keepBody: config.keepBody ?? keepBody,
+    repliesToSender: config.replyToSender === true,
     verifier: config.auth && createVerifier(config.auth, { schemes, hookUrl, log }),
     secrets: config.auth && secretUse.open(id, config.auth),
     transform: seed.transform?.state,

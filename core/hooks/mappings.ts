@@ -170,10 +170,18 @@ function presetSeed(
   const preset = presets.get(name)
   const { auth, ...settings } = presetSection(hooks, name)
   const presetConfig = preset && resolvePresetSettings(preset, settings)
-  const { keepBody, concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey, skip } = settings
+  const { keepBody, concurrency, rateLimit, allowUnsafeExternalContent, replyToSender, idempotencyKey, skip } = settings
   const config = {
     ...preset?.mapping,
-    ...defined({ keepBody, concurrency, rateLimit, allowUnsafeExternalContent, idempotencyKey, skip }),
+    ...defined({
+      keepBody,
+      concurrency,
+      rateLimit,
+      allowUnsafeExternalContent,
+      replyToSender,
+      idempotencyKey,
+      skip,
+    }),
     ...(auth && { auth: { ...preset?.auth, ...auth } }),
   } as MappingConfig
   return { id: name, path: name, config, preset, settings, ...(presetConfig && { presetConfig }) }

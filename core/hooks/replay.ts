@@ -1,4 +1,5 @@
 // Replays a stored request for an operator: the rules of the hook apply, as a new request without an idempotency key.
+import type { Config } from '../config/schema/schema.ts'
 import { GatewayError } from '../errors.ts'
 import { parsePayload } from '../http/payload.ts'
 import type { AuditedChange, NewRefusal, Store, StoredRequest } from '../store/store.ts'
@@ -39,15 +40,14 @@ interface ReplayDeps {
   dispatch: Dispatch
   agentBody: ReturnType<typeof createAgentBody>
   mappings: Mappings
-  /** `hooks.keepBody` */
-  keepBody: boolean
+  hooks: Pick<Config['hooks'], 'keepBody' | 'replyToSender'>
   store: Pick<Store, 'recordRefusal'>
   createId: () => string
   describePlan: DescribePlan
 }
 
 export function createReplay(deps: ReplayDeps): Replay {
-  const { agents, dispatch, agentBody, mappings, keepBody, store, createId, describePlan } = deps
+  const { agents, dispatch, agentBody, mappings, hooks, store, createId, describePlan } = deps
   // The operator waits for the record of a request that is skipped, which is stored with its audit entry.
   const record = (refusal: NewRefusal) => store.recordRefusal(refusal, Date.now())
   const pipeline = createPipeline({ mappings, dispatch, createId, record })
@@ -75,7 +75,7 @@ export function createReplay(deps: ReplayDeps): Replay {
       headers: JSON.stringify(request.headers),
       query: redactQuery(request.query),
       rawBody,
-      keepBody: replayed.mapping?.keepBody ?? keepBody,
+      keepBody: replayed.mapping?.keepBody ?? hooks.keepBody,
       audit,
       ...(id === undefined ? { authentication: { scheme: 'operator' } } : { replayOf: id }),
     }
@@ -88,7 +88,7 @@ export function createReplay(deps: ReplayDeps): Replay {
     trimNames(payload)
     const check = (checks[hook] as () => Check)()
     if (!check.fits(payload)) throw new GatewayError('invalid_request', `${firstProblem(check.problems(payload))}.`)
-    const source = directSource(hook, keepBody)
+    const source = directSource(hook, hooks)
     return {
       plan:
         hook === 'wake'

@@ -64,7 +64,7 @@ type DirectRoutesDeps = Pick<HookRoutesDeps, 'hooks' | 'agentBody' | 'dispatch'>
 /** The routes whose body is the action itself. */
 function registerDirect(app: FastifyInstance, { hooks, agentBody, dispatch, context }: DirectRoutesDeps): void {
   const { keepBody } = hooks
-  const [wakeSource, agentSource] = [directSource('wake', keepBody), directSource('agent', keepBody)]
+  const [wakeSource, agentSource] = [directSource('wake', hooks), directSource('agent', hooks)]
   const authenticate =
     (hook: string): onRequestHookHandler =>
     (request, _reply, done) => {

@@ -118,6 +118,7 @@ const toolMembers: Members<Tool> = {
   group: 'text?',
   optIn: 'flag?',
   effects: 'anything?',
+  external: 'anything?',
   changes: 'anything?',
   repeatable: 'flag?',
 }

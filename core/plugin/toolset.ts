@@ -17,6 +17,9 @@ export interface ToolContext extends ExtensionContext, ToolApi {
   accountId?: string | undefined
 }
 
+/** Which texts of a tool were written outside of the gateway. */
+export type ToolText = 'none' | 'result' | 'all'
+
 /** A function that agents and HTTP clients can call. */
 export interface Tool<Args = never> {
   /** snake_case, unique in the gateway. */
@@ -40,6 +43,12 @@ export interface Tool<Args = never> {
   effects?:
     | readonly ToolEffect[]
     | ((args: Args, context: ToolContext) => readonly ToolEffect[] | Promise<readonly ToolEffect[]>)
+  /**
+   * Which of its texts were written outside of the gateway, by people who are not its users: the `result` (a web page, the
+   * entries of a tracker), the `description`, too (`all`), or `none`. A turn that reads such a text may do no more than a
+   * webhook's run. Default: `result`.
+   */
+  external?: ToolText | ((args: Args) => ToolText)
   /**
    * What a call changes, which MCP clients show to the person who approves it. `nothing`: it only reads. `adds`: it adds
    * or sends something, and neither overwrites nor deletes. Absent: it may overwrite or delete.

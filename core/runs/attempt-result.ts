@@ -3,6 +3,7 @@ import { ModelError } from '../agents/model-error.ts'
 import { createErrorRecord, withTries } from '../agents/retry.ts'
 import { describeError, GatewayError } from '../errors.ts'
 import type { Log } from '../plugin/plugin.ts'
+import type { TurnProvenance } from '../store/provenance.ts'
 import type { RunResult } from '../store/run-spec.ts'
 import type { BudgetWait, NewTranscriptEntry, RunEnd, RunRetry, Step, StoredRun } from '../store/store.ts'
 import { identifyRun } from './run-log.ts'
@@ -20,8 +21,10 @@ export interface AttemptResult {
   steps?: readonly Step[] | undefined
   /** Why the run failed, without the details that differ from run to run. */
   cause?: string | undefined
-  /** True if the turn held external content. The reply is then derived from external content, too. */
-  hasExternalContent?: boolean | undefined
+  /** Where all that the turn has read came from. The reply may repeat it. */
+  provenance?: TurnProvenance | undefined
+  /** What the transcript says of that. */
+  kept?: TurnProvenance | undefined
 }
 
 /** An attempt that failed for a transient reason: the run goes back into the queue. */

@@ -8,7 +8,7 @@ import type { ReplyStreams } from '../agents/reply-stream.ts'
 import { planMissingAgent, planRetry, withTries } from '../agents/retry.ts'
 import { createDeadline, createTimeLimit, type TimeLimit } from '../agents/time-limit.ts'
 import { type RunTurn, SuspendedTurn, type TurnResult } from '../agents/turn.ts'
-import { planTurn, resolveRunModel, type TurnPlan } from '../agents/turn-plan.ts'
+import { type PlanDeps, planTurn, resolveRunModel, type TurnPlan } from '../agents/turn-plan.ts'
 import { sumUsage } from '../agents/usage.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { BudgetStop } from '../budgets/check.ts'
@@ -19,7 +19,7 @@ import { countSuspicious } from '../sessions/external-content.ts'
 import type { RunResult } from '../store/run-spec.ts'
 import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
-import type { Policy } from '../tools/policy.ts'
+import type { FileSources } from '../tools/file-sources.ts'
 import { createUnderWay } from '../under-way.ts'
 import {
   type AttemptEnd,
@@ -33,13 +33,8 @@ import {
 import { identifyRun, logRetry } from './run-log.ts'
 import { createStepApprovals } from './step-approvals.ts'
 import { createStepRecorder, type StepRecorder } from './step-recorder.ts'
-import {
-  readTurnContext,
-  recordPrivatePrompt,
-  recordPrivateRead,
-  type TurnContext,
-  waitForStore,
-} from './turn-context.ts'
+import { readTurnContext, type TurnContext, waitForStore } from './turn-context.ts'
+import { openTurnSources, settleProvenance } from './turn-provenance.ts'
 
 /** Makes one attempt. Throws `Stopped` if the gateway stops or the run's lease is lost. */
 export type Attempt = (run: StoredRun, stop: AbortController) => Promise<AttemptEnd>
@@ -50,12 +45,11 @@ export interface Attempts {
   settled(): Promise<void>
 }
 
-interface AttemptDeps {
+interface AttemptDeps extends PlanDeps {
   config: Config
   store: Store
   agents: Agents
-  models: Models
-  policy: Pick<Policy, 'listed'>
+  files: Pick<FileSources, 'find'>
   budgets: Pick<Budgets, 'findStop'>
   /** The time of the store. */
   now(): number
@@ -196,18 +190,23 @@ async function executeTurn(
   { run, agent, context, recorder, limit, signal }: TurnToExecute,
 ): Promise<AttemptResult | AttemptWait> {
   const { store, runTurn, replyStreams, log } = deps
-  const { events, history, steps, exposure } = context
+  const { events, history, steps } = context
   const isHeartbeat = run.kind === 'heartbeat'
-  const notes = isHeartbeat ? await readHeartbeatNotes(agent, run.sessionKey) : undefined
+  const notes = isHeartbeat ? await readHeartbeatNotes(deps, agent, run.sessionKey) : undefined
   if (isHeartbeat && events.length === 0 && !notes)
     return { status: 'succeeded', result: {}, transcript: [], eventsRendered: false }
   logSuspiciousPhrases(log, run, events)
-  const plan = planTurn(deps, { run, agent, events, notes, ...exposure })
-  await recordPrivatePrompt(store, { run, plan, signal })
-  let hasExternalContent = plan.from.fromHook ?? false
+  const plan = planTurn(deps, { run, agent, events, notes, ...context.sources })
+  const sources = await openTurnSources(store, {
+    plan,
+    read: context.sources.read,
+    isAwaited: run.spec.isAwaited === true && !run.spec.origin.repliesToSender,
+    signal,
+  })
   let stop: BudgetStop | undefined
   const turn = await runTurn({
     ...plan,
+    sources,
     history,
     runId: run.id,
     signal,
@@ -229,13 +228,14 @@ async function executeTurn(
     approvals: createStepApprovals(deps.approvals, run, context.approvals),
     onModelStep: recorder.begin,
     onDelta: replyStreams.getListener(run.id),
-    onExternalContent: async () => {
-      hasExternalContent = true
-      await recordPrivateRead(store, run.id)
-    },
   })
   if (stop?.wait && recorder.stored().length === 0) return { wait: stop.wait }
-  const result = { ...createTurnResult({ plan, turn, events, run }), hasExternalContent }
+  const provenance = await waitForStore(() => settleProvenance(store, sources), signal)
+  const result = {
+    ...createTurnResult({ plan, turn, events, run }),
+    provenance,
+    kept: { own: provenance.own, seen: context.direct },
+  }
   if (turn.lastStep === undefined) return result
   const lastStep = recorder.shorten(turn.lastStep)
   deps.onStep(run, lastStep)

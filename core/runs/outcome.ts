@@ -3,7 +3,6 @@ import type { Approvals } from '../approvals/approvals.ts'
 import type { Config } from '../config/schema/schema.ts'
 import { createRequestedAddress, type Recipients } from '../delivery/recipient.ts'
 import type { Log } from '../plugin/plugin.ts'
-import { isFromHook } from '../store/run-spec.ts'
 import { budgetScopesOf, type NewDelivery, type RunEnd, type StoredRun } from '../store/store.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
 import { isAcknowledgement, isOnlyAcknowledgement, removeAcknowledgement } from './heartbeat-ok.ts'
@@ -39,7 +38,7 @@ export function createOutcome({ agents, createId, now, approvals, ...deps }: Out
       return {
         at: Date.now(),
         status,
-        result,
+        result: ended.provenance ? { ...result, provenance: ended.provenance } : result,
         // A heartbeat that only acknowledges does not belong in the conversation. One that rendered events does, so
         // that later turns know about them.
         transcript: run.kind === 'heartbeat' && acknowledged && !eventsRendered ? [] : ended.transcript,
@@ -52,7 +51,7 @@ export function createOutcome({ agents, createId, now, approvals, ...deps }: Out
         alert: await createFailureAlert(deps, run, ended),
         // Every call of a run that succeeds has ended.
         notices: status === 'succeeded' ? [] : await approvals.prepareNotices(run),
-        exposes: isFromHook(run.spec.origin) && ended.transcript.length > 0,
+        provenance: ended.kept,
       }
     },
   }

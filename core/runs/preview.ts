@@ -5,15 +5,15 @@ import { viewBudget } from '../budgets/view.ts'
 import type { Recipients } from '../delivery/recipient.ts'
 import { limitCharacters } from '../store/store.ts'
 import type { NewEvent, NewRun, Store } from '../store/store.ts'
-import type { Policy } from '../tools/policy.ts'
 import type { RuleOfTwo } from '../tools/rule-of-two.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
 import { createHeartbeatSpec, readHeartbeatNotes } from '../agents/heartbeat-prompt.ts'
-import type { Models } from '../agents/models.ts'
-import { isExternalSession, startsWithPrivateData } from '../agents/exposure.ts'
 import { eventBatch } from '../agents/prompt.ts'
-import { subjectOfTurn } from '../agents/turn.ts'
-import { planTurn, type TurnPlan } from '../agents/turn-plan.ts'
+import { type PlanDeps, planTurn, type TurnPlan } from '../agents/turn-plan.ts'
+import type { FileSources } from '../tools/file-sources.ts'
+import { joinTurn } from '../store/provenance.ts'
+import { subjectOfTurn } from '../tools/turn-sources.ts'
+import { readHistory } from './turn-context.ts'
 import type { TurnPreview } from './turn-preview.ts'
 
 /** Reads, and changes nothing. */
@@ -26,17 +26,18 @@ export interface Preview {
   heartbeat(arriving: readonly NewEvent[]): Promise<TurnPreview>
 }
 
-interface PreviewDeps {
-  store: Pick<Store, 'listWaitingEvents' | 'getExposure'>
+interface PreviewDeps extends PlanDeps {
+  store: Pick<Store, 'listWaitingEvents' | 'listTranscript' | 'getState'>
+  files: Pick<FileSources, 'find'>
   agents: Agents
-  models: Models
   recipients: Pick<Recipients, 'resolve'>
-  policy: Pick<Policy, 'listed'>
   ruleOfTwo: Pick<RuleOfTwo, 'explain'>
   budgets: Pick<Budgets, 'listFor'>
 }
 
-export function createPreview({ store, agents, models, recipients, policy, ruleOfTwo, budgets }: PreviewDeps): Preview {
+export function createPreview(deps: PreviewDeps): Preview {
+  const { store, agents, recipients, policy, ruleOfTwo, budgets } = deps
+
   async function preview(
     run: Pick<NewRun, 'id' | 'kind' | 'sessionKey' | 'spec'>,
     agent: Agent,
@@ -46,38 +47,31 @@ export function createPreview({ store, agents, models, recipients, policy, ruleO
     const waiting = await store.listWaitingEvents(sessionKey, eventBatch)
     const all = [...waiting, ...arriving.map((event) => ({ ...event, at: Date.now() }))]
     const events = limitCharacters(all.slice(0, eventBatch.count), eventBatch.characters)
-    const notes = kind === 'heartbeat' ? await readHeartbeatNotes(agent, sessionKey) : undefined
-    const plan = planTurn(
-      { models, policy },
-      { run, agent, events, notes, isExternalSession: await isExternalSession({ store, agents }, sessionKey) },
-    )
-    const withheld = await withheldFrom(plan, run)
+    const notes = kind === 'heartbeat' ? await readHeartbeatNotes(deps, agent, sessionKey) : undefined
+    const { seen } = await readHistory(store, sessionKey, agent.history)
+    const plan = planTurn(deps, { run, agent, events, notes, seen })
+    const withheld = withheldFrom(plan)
     const tallies = await budgets.listFor({ agentId: agent.id, spec })
     return {
       prompt: plan.prompt,
       model: plan.model.ref,
       thinking: plan.thinking,
       timeoutSeconds: spec.timeoutSeconds ?? agent.timeoutSeconds,
-      tools: policy.listed(subjectOfTurn(plan)).map(({ tool }) => tool.name),
+      tools: policy.listed(subjectOfTurn(plan.rights, plan.visible)).map(({ tool }) => tool.name),
       ...(withheld && { withheld }),
       ...(spec.deliver && { delivery: await deliveryOf(spec.deliver) }),
       ...(tallies.length > 0 && { budgets: tallies.map(viewBudget) }),
     }
   }
 
-  async function withheldFrom(
-    plan: TurnPlan,
-    { id, spec }: Pick<NewRun, 'id' | 'spec'>,
-  ): Promise<string[] | undefined> {
-    const [scope] = plan.from.scopes ?? []
-    if (scope === undefined) return undefined
-    const used = (await startsWithPrivateData(store, { run: { id, spec }, scope }))
-      ? { readsPrivate: true, sends: false }
-      : undefined
-    const subject = subjectOfTurn(plan)
+  function withheldFrom({ rights, visible }: TurnPlan): string[] | undefined {
+    const subject = subjectOfTurn(rights, visible)
+    if (!subject.scopes) return undefined
+    const used = { readsPrivate: joinTurn(visible).isPrivate, sends: false }
     const entries = policy.listed(subject)
-    const verdicts = await Promise.all(entries.map((entry) => ruleOfTwo.explain(entry, subject, used)))
-    return entries.flatMap(({ tool }, index) => (verdicts[index]?.verdict === 'deny' ? [tool.name] : []))
+    return entries.flatMap((entry) =>
+      ruleOfTwo.explain(entry, subject, used).verdict === 'deny' ? [entry.tool.name] : [],
+    )
   }
 
   async function deliveryOf(wanted: NonNullable<NewRun['spec']['deliver']>): Promise<TurnPreview['delivery']> {

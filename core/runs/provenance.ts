@@ -1,15 +1,16 @@
-// Resolves the provenance of a run that a tool starts: who started it, whether a webhook did, and through how many
+// Resolves the origin of a run that a tool starts: who started it, from where its text came, and through how many
 // sessions the work came.
 import type { Sender } from '../delivery/tool-delivery.ts'
 import { InputError } from '../plugin/plugin.ts'
-import { isFromHook, type Origin, type Initiator } from '../store/run-spec.ts'
+import { authorOf, joinProvenance, joinTurn, type Provenance } from '../store/provenance.ts'
+import type { Initiator, Origin } from '../store/run-spec.ts'
 import { type AuditSource, rootOf, type Store } from '../store/store.ts'
 import type { ToolCall } from '../tools/invoke.ts'
 import type { Subject } from '../tools/subject.ts'
-import { isExternalSession, type ExposureDeps } from '../agents/exposure.ts'
+import { settleProvenance } from './turn-provenance.ts'
 
 /** The caller of a tool. */
-export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'source' | 'trace' | 'onExternalContent'>
+export type Caller = Pick<ToolCall, 'subject' | 'runId' | 'source' | 'trace' | 'sources'>
 
 /** Who acts with a tool: the client that calls it, or the agent. */
 export const sourceOf = ({ subject, runId, source }: Caller): AuditSource =>
@@ -22,23 +23,23 @@ export function createSender({ subject, runId }: Caller): Sender {
 }
 
 /** The fields of a run's origin that follow from its caller. */
-export type Provenance = Pick<
+export type InheritedOrigin = Pick<
   Origin,
-  'trusted' | 'keepContent' | 'viaHook' | 'initiators' | 'scopes' | 'depth' | 'root'
+  'trusted' | 'keepContent' | 'viaHook' | 'initiators' | 'scopes' | 'depth' | 'root' | 'provenance'
 >
 
-interface ProvenanceDeps extends ExposureDeps {
+interface OriginDeps {
   store: Pick<Store, 'getRun' | 'getExposure'>
 }
 
 /** How often sessions may hand work on. Without a limit, two sessions could write to each other forever. */
 const maxHandOffs = 6
 
-export async function resolveProvenance(deps: ProvenanceDeps, { subject, runId }: Caller): Promise<Provenance> {
-  const run = runId === undefined ? undefined : await deps.store.getRun(runId)
-  const scopes = subject.scopes ?? (await resolveHttpScopes(deps, subject))
-  const viaHook =
-    scopes !== undefined || subject.fromHook === true || (run !== undefined && isFromHook(run.spec.origin))
+export async function inheritOrigin({ store }: OriginDeps, caller: Caller): Promise<InheritedOrigin> {
+  const { subject, runId } = caller
+  const run = runId === undefined ? undefined : await store.getRun(runId)
+  const provenance = await writtenBy(store, caller)
+  const viaHook = provenance.outside.length > 0 || subject.fromHook === true
   const initiators = [createInitiator(subject), ...(subject.initiators ?? [])]
   if (initiators.length > maxHandOffs)
     throw new InputError(`This work was already handed on ${maxHandOffs} times; finish it here.`)
@@ -47,20 +48,24 @@ export async function resolveProvenance(deps: ProvenanceDeps, { subject, runId }
   return {
     trusted: !viaHook,
     initiators,
+    provenance,
     ...(run?.spec.origin.keepContent === false && { keepContent: false }),
     ...(viaHook && { viaHook }),
-    ...(scopes && { scopes }),
+    ...(subject.scopes && { scopes: subject.scopes }),
     ...(depth > 0 && { depth }),
     ...(root && { root }),
   }
 }
 
-/**
- * The rule of two does not restrict HTTP clients. A run that a client starts for a session with external content is
- * restricted like that session.
- */
-async function resolveHttpScopes(deps: ProvenanceDeps, { caller, sessionKey }: Subject): Promise<string[] | undefined> {
-  return caller === 'http' && (await isExternalSession(deps, sessionKey)) ? [sessionKey] : undefined
+/** Of what a tool writes for its caller. A client over HTTP writes its own text, and an agent what it has read. */
+export async function writtenBy(
+  store: Pick<Store, 'getExposure'>,
+  { subject, sources }: Pick<Caller, 'subject' | 'sources'>,
+): Promise<Provenance> {
+  const author: Provenance = { outside: [], authors: [authorOf(subject)], isPrivate: false }
+  if (!sources) return { ...author, isPrivate: true }
+  const read = await settleProvenance(store, { ...sources, subject: () => subject })
+  return joinProvenance(author, joinTurn(read))
 }
 
 const createInitiator = ({ caller, agentId, sessionKey, model, channel, accountId, client }: Subject): Initiator => ({

@@ -1,4 +1,5 @@
 // Creates the run summary: the event that reports the end of a run in another session, usually the main session.
+import { joinTurn, type Provenance } from '../store/provenance.ts'
 import { isFromHook, type RunSpec } from '../store/run-spec.ts'
 import type { NewEvent, NewDelivery, StoredRun } from '../store/store.ts'
 import type { AttemptResult } from './attempt-result.ts'
@@ -45,7 +46,7 @@ export function createRunSummary({
   if (kind === 'hook' && wasNeverStarted(ended)) return []
   if (sessionKey === undefined || (kind === 'schedule' && needsNoSummary({ ended, acknowledged, deliveries })))
     return []
-  // The reply of a run that a webhook started, or that read external content, is external content itself.
+  const provenance = provenanceOf(run, ended)
   const text = renderSummary({ heading: headings[kind], spec, ended, deliveries })
   return [
     {
@@ -54,9 +55,18 @@ export function createRunSummary({
       text,
       mode: spec.wakeMode,
       source: sources[kind],
-      trusted: !isFromHook(spec.origin) && !ended.hasExternalContent,
+      // What a run says that has read text from outside is text from outside itself.
+      trusted: provenance.outside.length === 0,
+      provenance,
     },
   ]
+}
+
+/** The summary repeats the reply, or the task of a run that has made no turn. */
+function provenanceOf({ kind, spec: { origin } }: StoredRun, { provenance }: AttemptResult): Provenance {
+  if (provenance) return joinTurn(provenance)
+  const outside = isFromHook(origin) ? [`${kind} ${origin.name}`] : []
+  return origin.provenance ?? { outside, authors: origin.initiators ?? [], isPrivate: outside.length === 0 }
 }
 
 /** The budget has an alert of its own, and events would start heartbeats that cost money. */

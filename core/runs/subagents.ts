@@ -7,7 +7,7 @@ import type { NewRun, Store, StoredRun } from '../store/store.ts'
 import type { Reach } from '../tools/reach.ts'
 import { locateSession } from '../tools/session.ts'
 import type { Agent, Agents } from '../agents/agents.ts'
-import { type Caller, type Provenance, resolveProvenance } from './provenance.ts'
+import { type Caller, inheritOrigin, type InheritedOrigin } from './provenance.ts'
 import type { Models } from '../agents/models.ts'
 import type { Runs } from './runs.ts'
 
@@ -53,11 +53,11 @@ export function createSubagentRuns(deps: SubagentRunsDeps): SubagentRuns {
 }
 
 async function createRun(deps: SubagentRunsDeps, request: RunRequest, caller: Caller): Promise<NewRun> {
-  const provenance = await resolveProvenance(deps, caller)
+  const inherited = await inheritOrigin(deps, caller)
   const work =
     request.sessionKey === undefined
-      ? planSubagent(deps, request, { caller, provenance })
-      : await planMessage(deps, request.sessionKey, { caller, provenance })
+      ? planSubagent(deps, request, { caller, inherited })
+      : await planMessage(deps, request.sessionKey, { caller, inherited })
   const model = request.model?.trim()
   if (model !== undefined) deps.models.resolveRequested(model, work.agent)
   const { message, name, timeoutSeconds } = request
@@ -92,18 +92,18 @@ interface PlannedWork extends Pick<NewRun, 'sessionKey' | 'unnamedSession'> {
 
 interface StartContext {
   caller: Caller
-  provenance: Provenance
+  inherited: InheritedOrigin
 }
 
 function planSubagent(
   { agents, reach, limits, createId }: SubagentRunsDeps,
   { agentId }: RunRequest,
-  { caller: { subject }, provenance }: StartContext,
+  { caller: { subject }, inherited }: StartContext,
 ): PlannedWork {
   const id = (agentId ?? subject.agentId).trim().toLowerCase()
   const agent = agents.all.find((one) => one.id === id && reach(subject, id))
   if (!agent) throw new InputError('agentId is not a configured agent; agents_list lists the agents.')
-  const depth = (provenance.depth ?? 0) + 1
+  const depth = (inherited.depth ?? 0) + 1
   if (depth > limits.maxDepth)
     throw new InputError(
       `Subagents may be nested ${limits.maxDepth} deep (tools.subagents.maxDepth); do this work here instead.`,
@@ -113,7 +113,7 @@ function planSubagent(
     sessionKey: agentSessionKey(agent.id, `subagent:${createId()}`),
     unnamedSession: true,
     spec: {
-      origin: { kind: 'subagent', name: subject.sessionKey, ...provenance, depth },
+      origin: { kind: 'subagent', name: subject.sessionKey, ...inherited, depth },
       summarySession: subject.sessionKey,
     },
   }
@@ -122,7 +122,7 @@ function planSubagent(
 async function planMessage(
   { agents, reach, store }: SubagentRunsDeps,
   requested: string,
-  { caller: { subject }, provenance }: StartContext,
+  { caller: { subject }, inherited }: StartContext,
 ): Promise<PlannedWork> {
   const { agentId, sessionKey } = locateSession(agents, requested)
   const session = await store.getSession(sessionKey)
@@ -137,7 +137,7 @@ async function planMessage(
   return {
     agent,
     sessionKey,
-    spec: { origin: { kind: 'chat', name: subject.sessionKey, ...provenance } },
+    spec: { origin: { kind: 'chat', name: subject.sessionKey, ...inherited } },
   }
 }
 

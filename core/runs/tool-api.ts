@@ -1,19 +1,23 @@
 // Creates the tool API that a tool gets in its context, bound to the caller.
 import type { ToolDelivery, ReplyRun } from '../delivery/tool-delivery.ts'
-import type { AgentSummary, GatewayApi, ScheduleApi, ToolApi } from '../plugin/plugin.ts'
+import type { AgentSummary, GatewayApi, ScheduleApi, ToolApi, Workspace } from '../plugin/plugin.ts'
 import type { Reach } from '../tools/reach.ts'
 import type { AllSessions } from '../sessions/sessions.ts'
 import { locateSession } from '../tools/session.ts'
+import type { FileSources } from '../tools/file-sources.ts'
 import { createWorkspace } from '../tools/workspace.ts'
+import { joinTurn, type Provenance } from '../store/provenance.ts'
 import { isFromHook } from '../store/run-spec.ts'
 import type { Store } from '../store/store.ts'
 import { createTraceHeaders } from '../telemetry/trace-context.ts'
 import type { Agents } from '../agents/agents.ts'
-import { type Caller, createSender } from './provenance.ts'
+import { type Caller, createSender, writtenBy } from './provenance.ts'
 import type { SubagentRuns } from './subagents.ts'
+import { joinEntries } from './turn-context.ts'
 
 interface ToolApiDeps {
   store: Pick<Store, 'getRun' | 'getExposure'>
+  files: FileSources
   agents: Agents
   sessions: AllSessions
   subagentRuns: SubagentRuns
@@ -30,7 +34,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
   const { store, agents, sessions, subagentRuns, toolDelivery, schedules, gatewayFor, reach } = deps
   return (caller) => {
     const { agentId } = caller.subject
-    const workspace = createWorkspace(agents.get(agentId).workspace)
+    const workspace = trackFiles(deps, createWorkspace(agents.get(agentId).workspace), caller)
     const sender = createSender(caller)
     const reaches = (id: string): boolean => reach(caller.subject, id)
     const reachable = (): string[] | undefined => {
@@ -38,11 +42,6 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       return ids.every(reaches) ? undefined : ids.filter(reaches)
     }
     const locate = (key: string) => locateSession(agents, key)
-    /** Reading a session that holds external content exposes the caller to that content. */
-    const reportExternalContent = async (key: string | undefined): Promise<void> => {
-      if (caller.onExternalContent && key !== undefined && (await store.getExposure(key)))
-        await caller.onExternalContent()
-    }
     const resolveReplyRun = async (): Promise<ReplyRun> => {
       const run = caller.runId === undefined ? undefined : await store.getRun(caller.runId)
       const { deliver: reply = null, origin } = run?.spec ?? {}
@@ -51,7 +50,11 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
     }
     return {
       sessions: {
-        list: (filter) => sessions.list({ ...filter, agents: reachable() }),
+        list: async (filter) => {
+          const items = await sessions.list({ ...filter, agents: reachable() })
+          if (items.some(({ key }) => key.includes(':hook:'))) await caller.sources?.add(fromSessionKeys)
+          return items
+        },
         status: async (key) => {
           const { agentId, sessionKey } = locate(key)
           return reaches(agentId) ? await sessions.status(sessionKey) : undefined
@@ -59,9 +62,9 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
         history: async (key, options) => {
           const { agentId, sessionKey } = locate(key)
           if (!reaches(agentId)) return undefined
-          const messages = await sessions.history(sessionKey, options)
-          if (messages?.length) await reportExternalContent(sessionKey)
-          return messages
+          const history = await sessions.history(sessionKey, options)
+          if (history) await caller.sources?.add(joinEntries(history.entries))
+          return history?.messages
         },
       },
       agents: { list: () => listAgents(agents).filter(({ id }) => reaches(id)) },
@@ -71,7 +74,8 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
           const run = await store.getRun(runId)
           if (!run || !reaches(run.agentId)) return undefined
           const report = await subagentRuns.wait(runId, ms)
-          if (report?.reply !== undefined) await reportExternalContent(run.sessionKey)
+          const ended = caller.sources && report ? await store.getRun(runId) : undefined
+          if (ended?.result.provenance) await caller.sources?.add(joinTurn(ended.result.provenance))
           return report
         },
       },
@@ -82,6 +86,30 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       gateway: gatewayFor(caller),
       traceHeaders: createTraceHeaders(caller.trace, deps.traceHosts),
     }
+  }
+}
+
+/** A payload may choose a part of the session key. */
+const fromSessionKeys: Provenance = { outside: ['the session keys of webhooks'], authors: [], isPrivate: false }
+
+/** A file keeps where its text came from, whoever reads it later. */
+function trackFiles(
+  { store, files }: Pick<ToolApiDeps, 'store' | 'files'>,
+  workspace: Workspace,
+  caller: Caller,
+): Workspace {
+  return {
+    ...workspace,
+    read: async (path, limit) => {
+      const file = await workspace.read(path, limit)
+      const provenance = caller.sources && (await files.find(await workspace.path(), path, file))
+      if (provenance) await caller.sources?.add(provenance)
+      return file
+    },
+    write: async (path, data) => {
+      await files.record(await workspace.path(), path, { data, provenance: await writtenBy(store, caller) })
+      await workspace.write(path, data)
+    },
   }
 }
 

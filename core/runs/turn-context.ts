@@ -1,16 +1,24 @@
 // Reads from the store what a run's turn starts with. Waits while the store is unavailable.
 import type { Agents } from '../agents/agents.ts'
-import { hasReadExternalContent, isExternalSession, startsWithPrivateData } from '../agents/exposure.ts'
-import { trimHistory } from '../agents/history.ts'
+import { type HistoryLimits, trimHistory } from '../agents/history.ts'
 import { toPortable } from '../agents/portable-messages.ts'
 import { eventBatch } from '../agents/prompt.ts'
-import type { PlannedRun, TurnPlan } from '../agents/turn-plan.ts'
+import type { PlannedRun } from '../agents/turn-plan.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { Json } from '../plugin/plugin.ts'
 import { readConversationStart } from '../sessions/conversation-start.ts'
 import { readTranscript } from '../sessions/transcript.ts'
+import { joinProvenance, joinTurn, type Provenance, unknownProvenance } from '../store/provenance.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
-import type { Step, Store, StoredApproval, StoredEvent, StoredRun, Timestamp } from '../store/store.ts'
+import type {
+  Step,
+  Store,
+  StoredApproval,
+  StoredEvent,
+  StoredRun,
+  StoredTranscriptEntry,
+  Timestamp,
+} from '../store/store.ts'
 import { untilAborted } from '../deadline.ts'
 
 const storeRetryMs = 1_000
@@ -22,7 +30,9 @@ export interface TurnContext {
   steps: readonly Step[]
   /** The approvals of their calls, oldest first. */
   approvals: readonly StoredApproval[]
-  exposure: Pick<PlannedRun, 'isExternalSession' | 'hasReadExternalContent'>
+  sources: Pick<PlannedRun, 'seen' | 'read' | 'isLifted'>
+  /** Of the texts that were new in the turns of the history. */
+  direct: Provenance
 }
 
 interface TurnContextDeps {
@@ -43,33 +53,58 @@ export async function readTurnContext(
   const read = async (): Promise<TurnContext> => {
     const batch = run.kind === 'heartbeat' ? { ...eventBatch, refusedUntil: now() } : eventBatch
     const events = await store.claimEvents(run, run.sessionKey, batch)
-    const stored = await readTranscript(store, run.sessionKey, limits.turns * 20)
-    const start = await readConversationStart(store, run.sessionKey)
-    const messages = stored.filter(({ runId }) => runId >= start).map(({ message }) => message)
-    const exposure = {
-      isExternalSession: await isExternalSession(deps, run.sessionKey),
-      hasReadExternalContent: await hasReadExternalContent(store, run),
-    }
+    const { messages, seen, direct } = await readHistory(store, run.sessionKey, limits)
     const steps = run.steps > 0 ? await store.readSteps(run.id) : []
     const approvals = steps.length > 0 ? await store.readRunApprovals(run.id) : []
+    const sources = {
+      seen,
+      // The model reads the steps of earlier attempts again.
+      read: steps.length > 0 ? (await store.getExposure(run.id))?.provenance : undefined,
+      isLifted: approvals.some(({ status, forTurn }) => status === 'approved' && forTurn),
+    }
     // Another model may have written them.
-    const history = toPortable(trimHistory(messages, limits), 'past')
-    return { events, history, steps, approvals, exposure }
+    return { events, history: toPortable(messages, 'past'), steps, approvals, sources, direct }
   }
   return await waitForStore(read, signal)
 }
 
-/** Counts a prompt that holds both external content and private data as a read of private data. */
-export async function recordPrivatePrompt(
-  store: Store,
-  { run, plan, signal }: { run: StoredRun; plan: TurnPlan; signal: AbortSignal },
-): Promise<void> {
-  const [scope] = plan.from.scopes ?? []
-  if (scope === undefined) return
-  const record = async (): Promise<void> => {
-    if (await startsWithPrivateData(store, { run, scope })) await recordPrivateRead(store, scope)
-  }
-  await waitForStore(record, signal)
+interface History {
+  messages: readonly Json[]
+  /** Of all that the messages may repeat: what was new in their turns, and what those turns saw of the ones before. */
+  seen: Provenance
+  /** Of what was new in their turns. Later turns see of a text what the turns that saw it directly may repeat. */
+  direct: Provenance
+}
+
+/** The messages of a session that its next turn reads, and where their texts came from. */
+export async function readHistory(
+  store: Pick<Store, 'listTranscript' | 'getState'>,
+  sessionKey: string,
+  limits: HistoryLimits,
+): Promise<History> {
+  const stored = await readTranscript(store, sessionKey, limits.turns * 20)
+  const start = await readConversationStart(store, sessionKey)
+  const current = stored.filter(({ runId }) => runId >= start)
+  const messages = trimHistory(
+    current.map(({ message }) => message),
+    limits,
+  )
+  const entries = newestTurns(current, countTurns(messages))
+  const direct = joinProvenance(...entries.map(({ provenance }) => provenance?.own ?? unknownProvenance))
+  return { messages, seen: joinEntries(entries), direct }
+}
+
+/** Of messages of a transcript. */
+export const joinEntries = (entries: readonly Pick<StoredTranscriptEntry, 'provenance'>[]): Provenance =>
+  joinProvenance(...entries.map(({ provenance }) => (provenance ? joinTurn(provenance) : unknownProvenance)))
+
+const isTurnStart = (message: Json): boolean => (message as { role?: Json } | null)?.role === 'user'
+
+const countTurns = (messages: readonly Json[]): number => messages.filter(isTurnStart).length
+
+function newestTurns(entries: readonly StoredTranscriptEntry[], count: number): readonly StoredTranscriptEntry[] {
+  const starts = entries.flatMap(({ message }, index) => (isTurnStart(message) ? [index] : []))
+  return count === 0 ? [] : entries.slice(starts.at(-count))
 }
 
 export const recordPrivateRead = (store: Store, scope: string) =>

@@ -46,10 +46,13 @@ export function buildHooks(app: FastifyInstance, context: BuildContext, areas: A
   const routes = { hooks, publicUrl, throttle, agentBody, mappings, dispatch, requestLog, runs, createId, log }
   registerHooks(app, { ...routes, pipeline, notifyJob: jobs.notify, tracer: services.tracer })
   const { budgets } = services.work
-  const preview = createPreview({ store, agents, models, recipients, policy, ruleOfTwo, budgets })
+  const { files } = services.storage
+  const { canAsk } = services.work.approvals
+  const narrowsChats = config.tools.narrowChats
+  const planning = { agents, models, policy, canAsk, narrowsChats }
+  const preview = createPreview({ ...planning, store, files, recipients, ruleOfTwo, budgets })
   const describePlan = createDescribePlan(preview)
-  const { keepBody } = hooks
-  const replay = createReplay({ agents, dispatch, agentBody, mappings, keepBody, store, createId, describePlan })
+  const replay = createReplay({ agents, dispatch, agentBody, mappings, hooks, store, createId, describePlan })
   const { dir, env, extensions } = services.environment
   const rules = { config, extensions, env, dir }
   const previewMapping = createMappingPreview({

@@ -19,7 +19,9 @@ import { viewHooks } from '../hooks/overview.ts'
 import { registerHealth } from '../http/health.ts'
 import { listRoutes } from '../http/route-list.ts'
 import { createServer } from '../http/server.ts'
+import { readHistory } from '../runs/turn-context.ts'
 import type { Services } from '../services.ts'
+import { agentOfKey } from '../store/store.ts'
 import { registerMcp } from '../tools/mcp.ts'
 import { createApprovalWait } from '../approvals/mcp-calls.ts'
 import { createToolRequest, type ToolRequest, type WaitForApproval } from '../tools/request.ts'
@@ -56,7 +58,9 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
   context.opened.defer(() => untilAborted(callsUnderWay.settled(), lifecycle.stopping).catch(() => undefined))
   const call = createCallEndpoint(audit)
   registerHealth(app, { findRefusal, probe: store.probe })
-  registerTools(app, { guard, ...areas, invokeTool })
+  const readVisible = async (sessionKey: string) =>
+    (await readHistory(store, sessionKey, agents.get(agentOfKey(sessionKey)).history)).seen
+  registerTools(app, { guard, ...areas, invokeTool, readVisible, narrowsChats: config.tools.narrowChats })
   registerMcp(app, { guard, allowedOrigins, ...areas, invokeTool, version: readVersion() })
   registerChannels(app, {
     connections: services.delivery.connections,

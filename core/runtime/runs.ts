@@ -12,6 +12,7 @@ import { createHeartbeat } from '../schedules/heartbeat.ts'
 import type { CurrentRuntime } from '../services.ts'
 import type { AgentArea } from './agents.ts'
 import { checkCall } from '../tools/check-call.ts'
+import { describedBy } from '../tools/external-texts.ts'
 import { createWorkspace } from '../tools/workspace.ts'
 import type { BuildContext } from './build-context.ts'
 import type { ToolArea } from './tools.ts'
@@ -29,6 +30,7 @@ export function buildRuns(
   const runTurn = createTurn({
     invoke,
     tools: (subject) => policy.listed(subject).map(({ tool }) => tool),
+    describedBy: (subject) => describedBy(policy, subject),
     check: (subject, tool) => checkCall({ registry, policy, ruleOfTwo }, subject, tool),
     log,
   })
@@ -38,6 +40,9 @@ export function buildRuns(
     agents,
     models,
     policy,
+    files: storage.files,
+    canAsk: work.approvals.canAsk,
+    narrowsChats: config.tools.narrowChats,
     budgets,
     now,
     runTurn,
@@ -71,7 +76,18 @@ export function buildRuns(
     mainSession: agents.default.mainSession,
   }
   const { leadership } = work
-  const heartbeat = createHeartbeat({ agents, events, runs, store, leadership, createId, maxAttempts, now, log })
+  const heartbeat = createHeartbeat({
+    agents,
+    events,
+    runs,
+    store,
+    files: storage.files,
+    leadership,
+    createId,
+    maxAttempts,
+    now,
+    log,
+  })
   return { ...current, heartbeat, untilIdle: attempts.settled }
 }
 

@@ -37,7 +37,8 @@ export function buildToolApi(context: BuildContext, { agents, models, recipients
   const gateway = buildGatewayApi(context, agents)
   const gatewayFor = (caller: Caller): GatewayApi => withAudit(gateway, { audit: storage.audit, caller })
   const { propagateTo: traceHosts } = config.telemetry
-  const tools = { store, agents, sessions, subagentRuns, toolDelivery, schedules, gatewayFor, reach, traceHosts }
+  const { files } = storage
+  const tools = { store, files, agents, sessions, subagentRuns, toolDelivery, schedules, gatewayFor, reach, traceHosts }
   const toolApi = createToolApi(tools)
   return { toolApi, schedules }
 }

@@ -2,10 +2,11 @@
 import type { Agents } from '../agents/agents.ts'
 import type { ToolDelivery } from '../delivery/tool-delivery.ts'
 import { InputError, type ScheduleApi, type ScheduleRequest, type ScheduleSummary } from '../plugin/plugin.ts'
-import { type Caller, createSender, resolveProvenance, sourceOf } from '../runs/provenance.ts'
+import { type Caller, createSender, inheritOrigin, sourceOf } from '../runs/provenance.ts'
 import type { Runs } from '../runs/runs.ts'
 import { computeNextFiring, parseTiming, viewTiming } from './timing.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
+import { joinProvenance, noProvenance } from '../store/provenance.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { NewRun, NewSchedule, Store, StoredSchedule } from '../store/store.ts'
 
@@ -40,7 +41,11 @@ export function createScheduleApi(deps: ScheduleApiDeps, caller: Caller, onAdded
       onAdded()
       return summarize({ ...schedule, lastAt: null, createdAt: at })
     },
-    list: async () => (await store.listAgentSchedules(agentId)).map(summarize),
+    list: async () => {
+      const schedules = await store.listAgentSchedules(agentId)
+      await caller.sources?.add(joinProvenance(...schedules.map(({ spec }) => spec.origin.provenance ?? noProvenance)))
+      return schedules.map(summarize)
+    },
     remove: (id) => store.removeSchedule(id, agentId, { at: deps.now(), change: change('schedule.remove', id) }),
     run: async (id) => {
       const schedule = (await store.listAgentSchedules(agentId)).find((one) => one.id === id)
@@ -74,7 +79,7 @@ async function createSchedule(deps: ScheduleApiDeps, request: ScheduleRequest, c
   const spec: RunSpec = {
     message: request.message,
     name,
-    origin: { kind: 'schedule', name, ...(await resolveProvenance(deps, caller)) },
+    origin: { kind: 'schedule', name, ...(await inheritOrigin(deps, caller)) },
     timeoutSeconds: request.timeoutSeconds,
     deliver: request.deliver && (await resolveRecipient(deps.toolDelivery, request.deliver, caller)),
     wakeMode: 'next-heartbeat',

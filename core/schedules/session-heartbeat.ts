@@ -6,6 +6,7 @@ import { describeError } from '../errors.ts'
 import { createOutage, type Outage } from '../outage.ts'
 import type { Log } from '../plugin/plugin.ts'
 import type { Runs } from '../runs/runs.ts'
+import type { FileSources } from '../tools/file-sources.ts'
 import type { Store, Timestamp } from '../store/store.ts'
 import { minutesUntilActive } from './active-hours.ts'
 
@@ -18,6 +19,7 @@ export interface SessionHeartbeat {
 export interface SessionHeartbeatDeps {
   runs: Pick<Runs, 'accept' | 'waitForEnd'>
   store: Pick<Store, 'countWaitingEvents'>
+  files: Pick<FileSources, 'find'>
   /** The time of the store. */
   now(): Timestamp
   createId: () => string
@@ -146,11 +148,11 @@ function createAlarm(onAlarm: () => void) {
  * Without events and notes there is no run and no model call.
  */
 async function runOnce(
-  { runs, store, now, createId, maxAttempts }: SessionHeartbeatDeps,
+  { runs, store, files, now, createId, maxAttempts }: SessionHeartbeatDeps,
   { agent, sessionKey, outages }: HeartbeatTarget,
 ): Promise<'done' | 'more' | 'failed'> {
   const waiting = await store.countWaitingEvents(sessionKey, now())
-  if (waiting === 0 && !(await readHeartbeatNotes(agent, sessionKey, outages.notes))) return 'done'
+  if (waiting === 0 && !(await readHeartbeatNotes({ files, outage: outages.notes }, agent, sessionKey))) return 'done'
   const id = createId()
   const spec = createHeartbeatSpec(agent.id, agent.heartbeat)
   const run = { id, kind: 'heartbeat', agentId: agent.id, sessionKey, spec, maxAttempts } as const

@@ -1,7 +1,7 @@
 // The view of sessions that tools get: lists, status and history.
-import type { SessionStatus, SessionSummary, SessionsView } from '../plugin/plugin.ts'
+import type { SessionMessage, SessionStatus, SessionSummary, SessionsView } from '../plugin/plugin.ts'
 import { agentOfKey } from '../store/store.ts'
-import type { Store, StoredSession } from '../store/store.ts'
+import type { Store, StoredSession, StoredTranscriptEntry } from '../store/store.ts'
 import { readTranscript, viewTranscript } from './transcript.ts'
 
 const maxLimit = 200
@@ -9,7 +9,12 @@ const defaultLimit = 50
 const clampLimit = (limit: number): number => Math.min(Math.max(1, limit), maxLimit)
 
 /** The sessions of all agents, or of those that a caller may reach. */
-export interface AllSessions extends SessionsView {
+export interface AllSessions extends Omit<SessionsView, 'history'> {
+  /** Also returns the entries that the messages show. */
+  history(
+    key: string,
+    options?: { limit?: number },
+  ): Promise<{ messages: SessionMessage[]; entries: readonly StoredTranscriptEntry[] } | undefined>
   list(options?: {
     agentId?: string
     /** Only sessions of these agents. */
@@ -30,7 +35,7 @@ export function createSessionsView(store: Store, defaultAgentId: string): AllSes
     },
     history: async (key, { limit = defaultLimit } = {}) => {
       const [session, entries] = await Promise.all([find(key), readTranscript(store, key, clampLimit(limit))])
-      return session && viewTranscript(entries)
+      return session && { messages: viewTranscript(entries), entries }
     },
   }
 }

@@ -176,7 +176,6 @@ async function purgeSessions(tx: Transaction, [from, to]: readonly [SessionCurso
   const unused = await tx.all<{ key: string }>(unusedSql, from.updatedAt, from.key, to.updatedAt, to.key)
   for (const { key } of unused) {
     await tx.run('DELETE FROM transcript WHERE session_key = ?', key)
-    await tx.run('DELETE FROM exposure WHERE scope = ?', key)
     await tx.run('DELETE FROM session WHERE key = ?', key)
   }
   return unused.length

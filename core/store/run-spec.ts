@@ -1,6 +1,7 @@
 // The task of a run and its result, as they are stored.
 import type { ActionOverrides, WakeMode } from '../action.ts'
 import type { Json } from '../plugin/plugin.ts'
+import type { Provenance, TurnProvenance } from './provenance.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 
 export const runStatuses = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
@@ -23,13 +24,17 @@ export interface Origin {
   client?: string | undefined
   /** How the sender of the webhook was authenticated: by the hook token, or by a signature. */
   auth?: 'token' | 'signed' | undefined
+  /** True: its reply may go back to the sender of the webhook whatever the turn has read. */
+  repliesToSender?: boolean | undefined
   /** False: its steps are stored without what was said in them. */
   keepContent?: boolean | undefined
-  /** True: a webhook run started this run, directly or through other runs. */
+  /** Of the text of the task, if a tool of another run, or a client over HTTP, wrote it. */
+  provenance?: Provenance | undefined
+  /** True: text from outside started this run, through other runs. */
   viaHook?: boolean | undefined
   /** The callers that had this run started by a tool. The run may use only the tools that all of them may use. */
   initiators?: readonly Initiator[] | undefined
-  /** Sessions and runs with external content that started this run. The effects of its tools count for them, too. */
+  /** Runs with external content that started this run. The effects of its tools count for them, too. */
   scopes?: readonly string[] | undefined
   /** The webhook or channel that the work goes back to, if another run started this one. Budgets count it there. */
   root?: Pick<Origin, 'kind' | 'name' | 'mapping'> | undefined
@@ -82,6 +87,8 @@ export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   origin: Origin
   /** The display name of who wrote the message on a channel, as the platform reports it. */
   senderName?: string | undefined
+  /** True: the sender of the webhook waits for the reply, so that it is a way out. */
+  isAwaited?: boolean | undefined
   /** Null: the reply is not delivered. */
   deliver: Recipient | null
   wakeMode: WakeMode
@@ -133,6 +140,8 @@ export interface RunResult {
    * provider works again, the attempt may be made as early as `earliestAt`.
    */
   retry?: { since: number; count: number; nextAt: number; earliestAt: number }
+  /** Where what its turn has read came from. Absent if it had none. */
+  provenance?: TurnProvenance
   /** The id of the run that repeats this failed run. */
   retriedAs?: string
 }

@@ -6,6 +6,8 @@ export interface ApprovalReason {
   rule: string
   /** True: the approval also permits what the rule of two does not. */
   beyondRuleOfTwo: boolean
+  /** True: only texts that the turn sees are the reason, so that a person may accept them for the whole turn. */
+  isNarrowed?: boolean | undefined
 }
 
 export class ApprovalRequiredError extends GatewayError {

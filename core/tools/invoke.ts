@@ -4,11 +4,13 @@ import { isInputError } from '../plugin/errors.ts'
 import { readJson } from '../json.ts'
 import { wellFormedJson } from '../well-formed.ts'
 import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin/plugin.ts'
+import type { CallSources } from './turn-sources.ts'
 import type { AuditSource } from '../store/store.ts'
 import { type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
 import { describeToolFailure } from '../tool-failure.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
-import { ApprovalRequiredError } from './approval-required.ts'
+import { type ApprovalReason, ApprovalRequiredError } from './approval-required.ts'
+import { externalTexts, fromTool } from './external-texts.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { withDeadline } from '../deadline.ts'
 import type { Policy } from './policy.ts'
@@ -30,8 +32,8 @@ export interface ToolCall {
   mayApprove?: boolean | undefined
   /** Present: a person has approved exactly this call. */
   approved?: { beyondRuleOfTwo: boolean } | undefined
-  /** Called before the caller receives external content, which its turn holds from then on. */
-  onExternalContent?: (() => Promise<void>) | undefined
+  /** Where the texts of the calling turn came from. Absent: a client calls, and not an agent. */
+  sources?: CallSources | undefined
 }
 
 /**
@@ -44,7 +46,7 @@ export type Invoke = (call: ToolCall) => Promise<Json>
 export interface InvokeDeps {
   registry: Pick<ToolRegistry, 'find'>
   /** A tool that is not allowed is reported as one that does not exist. */
-  policy: Pick<Policy, 'judge'>
+  policy: Pick<Policy, 'judge' | 'isTrusted'>
   ruleOfTwo: Pick<RuleOfTwo, 'admit' | 'needsApproval'>
   /** The tool API, on behalf of the caller. */
   toolApi: (call: ToolCall) => ToolApi
@@ -55,16 +57,27 @@ export interface InvokeDeps {
 export function createInvoke(deps: InvokeDeps): Invoke {
   return async (call) => {
     const entry = deps.registry.find(call.tool)
-    const { verdict, rule = '' } = deps.policy.judge(call.subject, call.tool)
+    const { verdict, rule = '', isNarrowed } = deps.policy.judge(call.subject, call.tool)
     if (!entry || verdict === 'deny') throw new GatewayError('tool_not_available')
     const needsApproval = verdict === 'ask' && !call.approved && !call.mayApprove
     try {
       checkArguments(entry, call.args)
-      return toJsonResult(await execute(deps, { entry, call, askedBy: needsApproval ? rule : undefined }))
+      const result = toJsonResult(
+        await execute(deps, { entry, call, askedBy: needsApproval ? { rule, isNarrowed } : undefined }),
+      )
+      await addResult(deps, { entry, call })
+      return result
     } catch (error) {
       throw toCallerError(error, { deps, entry, call })
     }
   }
+}
+
+/** The turn that reads a result from outside may do less from now on. */
+async function addResult({ policy }: InvokeDeps, { entry, call }: Pick<CheckedCall, 'entry' | 'call'>): Promise<void> {
+  const { tool } = entry
+  if (!call.sources || externalTexts(tool, call.args) === 'none' || policy.isTrusted(entry)) return
+  await call.sources.add(fromTool(tool.name))
 }
 
 function checkArguments(entry: RegisteredTool, args: unknown): void {
@@ -82,7 +95,7 @@ interface CheckedCall {
   entry: RegisteredTool
   call: ToolCall
   /** The rule of the policy because of which a person must approve the call first. */
-  askedBy: string | undefined
+  askedBy: Pick<ApprovalReason, 'rule' | 'isNarrowed'> | undefined
 }
 
 function execute(
@@ -102,8 +115,11 @@ function execute(
 }
 
 /** A call that nobody may approve, because of the rule of two, is refused instead. */
-async function refuseUnapproved(beyondRuleOfTwo: Promise<boolean>, rule: string): Promise<never> {
-  throw new ApprovalRequiredError({ rule, beyondRuleOfTwo: await beyondRuleOfTwo })
+async function refuseUnapproved(
+  beyondRuleOfTwo: Promise<boolean>,
+  reason: NonNullable<CheckedCall['askedBy']>,
+): Promise<never> {
+  throw new ApprovalRequiredError({ ...reason, beyondRuleOfTwo: await beyondRuleOfTwo })
 }
 
 /** Does not run a call that was aborted while the store recorded its effects. */

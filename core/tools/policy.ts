@@ -5,9 +5,10 @@ import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { decide, evaluatePolicy, type Decision, findRule, type Verdict } from './evaluate.ts'
 import { findGroupPolicy } from './group.ts'
 import { findUnmatchedNames } from './unmatched-names.ts'
+import { describeNarrowing } from './narrow.ts'
 import { beyondRuleOfTwo, hookAllow, resolveLayers, type Shape } from './layers.ts'
-import type { PolicyTool } from './names.ts'
-import type { Subject } from './subject.ts'
+import { matches, type PolicyTool } from './names.ts'
+import type { Narrowing, Subject } from './subject.ts'
 
 export interface Policy {
   /** Tool names are case-sensitive here. A tool that does not exist is denied. */
@@ -25,6 +26,8 @@ export interface Policy {
    * subject and for all its initiators.
    */
   liftedBy(subject: Subject, entry: RegisteredTool): string | undefined
+  /** Whether the operator trusts what the tool says (`tools.trusted`). */
+  isTrusted(entry: RegisteredTool): boolean
   /** One sentence for each name in a policy list that matches no tool. */
   problems: readonly string[]
 }
@@ -93,13 +96,25 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
   const evaluateInitiators = ({ initiators = [], fromHook }: Subject): AllowedTools[] =>
     initiators.map((initiator) => evaluateAll({ ...initiator, fromHook }))
 
+  /** What each author of a text that the turn sees may use, and what a webhook's run may if it sees text from outside. */
+  const evaluateNarrowing = (subject: Subject): AllowedTools[] => {
+    const { narrowing, initiators = [], isLifted } = subject
+    if (!narrowing || isLifted) return []
+    const fromHook = narrowing.outside.length > 0
+    const readers = fromHook && !subject.fromHook ? [subject, ...initiators] : []
+    return [...readers, ...narrowing.authors].map((one) => evaluateAll({ ...one, fromHook }))
+  }
+
   const judge = (subject: Subject, tool: string): Judgement => {
     const own = evaluateAll(subject).get(tool)
     if (!own) return { verdict: 'deny', rule: explain(subject, tool).rule }
     const initiators = evaluateInitiators(subject).map((allowed) => allowed.get(tool))
     if (initiators.some((judgement) => !judgement))
       return { verdict: 'deny', rule: 'denied to the session that started the run' }
-    return own.verdict === 'ask' ? own : (initiators.find((judgement) => judgement?.verdict === 'ask') ?? own)
+    const texts = evaluateNarrowing(subject).map((allowed) => allowed.get(tool))
+    if (texts.some((judgement) => !judgement)) return judgeNarrowed(subject.narrowing as Narrowing)
+    const asking = [own, ...initiators, ...texts].find((judgement) => judgement?.verdict === 'ask')
+    return asking ?? own
   }
 
   const explain = (subject: Subject, tool: string): Decision => {
@@ -111,21 +126,25 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
   return {
     judge,
     listed: (subject) => {
-      const all = [evaluateAll(subject), ...evaluateInitiators(subject)]
+      const texts = subject.narrowing?.mode === 'ask' ? [] : evaluateNarrowing(subject)
+      const all = [evaluateAll(subject), ...evaluateInitiators(subject), ...texts]
       return tools.filter(({ tool }) => all.every((allowed) => allowed.has(tool.name)))
     },
     explain,
     view: viewOf,
     beyondRuleOfTwo: (subject) =>
+      subject.narrowing?.mode === 'ask' ||
       [subject, ...(subject.initiators ?? [])].every(({ agentId }) => beyondRuleOfTwo(config, agentId) === 'ask')
         ? 'ask'
         : 'deny',
     liftedBy: (subject, entry) => {
-      const rules = [subject, ...(subject.initiators ?? [])].map(({ agentId }) =>
+      if (subject.isLifted) return 'a person has accepted this for the turn'
+      const rules = [subject, ...(subject.initiators ?? []), ...(subject.narrowing?.authors ?? [])].map(({ agentId }) =>
         findRule(hookAllow(config, agentId), viewOf(entry)),
       )
       return rules.every((rule) => rule !== undefined) ? rules[0] : undefined
     },
+    isTrusted: (entry) => config.tools.trusted?.some((name) => matches(name, viewOf(entry))) ?? false,
     problems: findUnmatchedNames(config, {
       known: tools.map(viewOf),
       expected: registry.expected,
@@ -139,7 +158,16 @@ const unknownTool: Verdict = { layer: 'registry', verdict: 'deny', rule: 'no too
 const maxMemoized = 1000
 
 /** What the policy says of a tool: `ask` means that a person must approve each call. */
-export type Judgement = Pick<Decision, 'verdict' | 'rule'>
+export interface Judgement extends Pick<Decision, 'verdict' | 'rule'> {
+  /** True: only texts that the turn sees are the reason. */
+  isNarrowed?: boolean | undefined
+}
+
+const judgeNarrowed = (narrowing: Narrowing): Judgement => ({
+  verdict: narrowing.mode,
+  rule: `this turn sees ${describeNarrowing(narrowing)}, which may not use it`,
+  isNarrowed: true,
+})
 
 /** The tools that a subject may use, by name. */
 type AllowedTools = Map<string, Judgement>

@@ -5,6 +5,7 @@ import { disconnectSignal } from '../http/disconnect.ts'
 import { failures } from '../http/failure.ts'
 import { type Access, guardRoutes, type RouteGuard } from '../http/access.ts'
 import { type DocumentReader, setRouteGroup } from '../http/route-list.ts'
+import type { Provenance } from '../store/provenance.ts'
 import type { ToolRegistry } from './registry.ts'
 import {
   describeCalls,
@@ -16,7 +17,8 @@ import {
   ListReply,
   RoutingHeaders,
 } from './schemas.ts'
-import { decide } from './evaluate.ts'
+import { decide, type Verdict } from './evaluate.ts'
+import { narrow } from './narrow.ts'
 import type { Policy } from './policy.ts'
 import type { ToolRequest } from './request.ts'
 import type { RuleOfTwo } from './rule-of-two.ts'
@@ -31,6 +33,9 @@ export interface ToolRoutesDeps {
   ruleOfTwo: Pick<RuleOfTwo, 'effectsOf' | 'explain'>
   invokeTool: ToolRequest
   agents: SessionOwners
+  /** Of the messages that the next turn of a session would see. */
+  readVisible(sessionKey: string): Promise<Provenance>
+  narrowsChats: boolean
 }
 
 const maxBodyBytes = 2 * 1024 * 1024
@@ -64,7 +69,7 @@ const schemas = {
 
 export function registerTools(
   app: FastifyInstance,
-  { guard, registry, policy, ruleOfTwo, invokeTool, agents }: ToolRoutesDeps,
+  { guard, registry, policy, ruleOfTwo, invokeTool, agents, readVisible, narrowsChats }: ToolRoutesDeps,
 ): void {
   void app.register(
     async (routeGroup) => {
@@ -105,9 +110,8 @@ export function registerTools(
       routeGroup.post<{ Body: ExplainBody }>('/explain', { schema: schemas.explain, config: list }, (request) => {
         const tool = request.body.tool.trim()
         const subject = subjectOf(request, { agents, sessionKey: request.body.sessionKey })
-        return request.body.origin === 'hook'
-          ? explainForHook(tool, subject)
-          : { tool, ...policy.explain(subject, tool) }
+        const { origin } = request.body
+        return origin ? explainTurn(tool, subject, origin) : { tool, ...policy.explain(subject, tool) }
       })
     },
     { prefix: '/tools' },
@@ -119,12 +123,33 @@ export function registerTools(
     return describeCalls(policy.listed(subject).map(({ tool }) => tool))
   }
 
-  /** Explains the policy for a run that a webhook would start in that session now. */
-  async function explainForHook(tool: string, client: Subject): Promise<ExplainReply> {
-    const subject: Subject = { ...client, caller: 'agent', client: undefined, fromHook: true }
+  /** Explains the policy for a turn that would start in that session now. */
+  async function explainTurn(tool: string, client: Subject, origin: TurnOrigin): Promise<ExplainReply> {
+    const isChat = origin === 'chat'
+    const starter: Subject = {
+      ...client,
+      caller: 'agent',
+      ...(!isChat && { client: undefined }),
+      fromHook: origin === 'hook',
+    }
+    const read = await readVisible(client.sessionKey)
+    const visible = isChat ? { ...read, isPrivate: true } : read
+    const subject = narrow({
+      starter,
+      visible,
+      scope: '',
+      mode: isChat ? 'ask' : 'deny',
+      narrows: narrowsChats || !isChat,
+    })
     const decision = policy.explain(subject, tool)
     const entry = registry.find(tool)
     if (!entry) return { tool, ...decision }
-    return { tool, ...decide([...decision.layers, await ruleOfTwo.explain(entry, subject)]) }
+    const { isNarrowed, verdict, rule } = policy.judge(subject, tool)
+    const texts: Verdict = isNarrowed ? { layer: 'texts', verdict, rule } : { layer: 'texts', verdict: 'none' }
+    const used = { readsPrivate: visible.isPrivate, sends: false }
+    const last = subject.scopes ? [texts, ruleOfTwo.explain(entry, subject, used)] : [texts]
+    return { tool, ...decide([...decision.layers, ...last]) }
   }
 }
+
+type TurnOrigin = NonNullable<ExplainBody['origin']>

@@ -1,4 +1,4 @@
-// The rule of two: a session that holds external content may read private things or send something outward, not both.
+// The rule of two: a turn that holds external content may read private things or send something outward, not both.
 import type { Config } from '../config/schema/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { Log, Tool, ToolContext, ToolEffect } from '../plugin/plugin.ts'
@@ -24,8 +24,8 @@ export interface RuleOfTwo {
   needsApproval(entry: RegisteredTool, call: RuleOfTwoCall, context: ToolContext): Promise<boolean>
   /** The effects of a tool, as far as they are known before a call. */
   effectsOf(entry: RegisteredTool): readonly ToolEffect[] | 'by-call'
-  /** The verdict for a run with the `used` effects; by default, for a webhook run that would start in this session. */
-  explain(entry: RegisteredTool, subject: Subject, used?: Effects): Promise<Verdict>
+  /** The verdict for a turn with text from outside that has had the `used` effects. */
+  explain(entry: RegisteredTool, subject: Subject, used?: Effects): Verdict
 }
 
 /** What the rule needs to know of a tool call. */
@@ -90,7 +90,7 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       const before = doesBoth && !force ? undefined : await store.useEffects({ scopes, effects: uses, force })
       if (before === undefined && (force || !doesBoth)) return
       checkApprovable(entry, call, before)
-      throw new ApprovalRequiredError({ rule: askingRule(before), beyondRuleOfTwo: true })
+      throw new ApprovalRequiredError({ rule: askingRule(before), beyondRuleOfTwo: true, isNarrowed: true })
     },
 
     needsApproval: async (entry, call, context) => {
@@ -109,7 +109,7 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       return typeof found === 'function' ? 'by-call' : found
     },
 
-    explain: async (entry, subject, given) => {
+    explain: (entry, subject, used) => {
       const verdict = (verdict: Verdict['verdict'], rule: string): Verdict => ({ layer: 'rule_of_two', verdict, rule })
       const lift = policy.liftedBy(subject, entry)
       if (lift !== undefined) return verdict('allow', lift)
@@ -117,11 +117,10 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       const found = declaredEffects(entry)
       if (typeof found === 'function') return verdict('none', 'depends on the call')
       if (found.length > 1) return verdict(beyond, 'it may both read private things and send outward')
-      const used = given ?? (await store.getExposure(subject.sessionKey))
       if (found.includes('sends') && used?.readsPrivate)
-        return verdict(beyond, 'it sends outward, and the session has read private things')
+        return verdict(beyond, 'it sends outward, and the turn sees private things')
       if (found.includes('reads-private') && used?.sends)
-        return verdict(beyond, 'it reads private things, and the session has sent something outward')
+        return verdict(beyond, 'it reads private things, and the turn has sent something outward')
       return { layer: 'rule_of_two', verdict: 'none' }
     },
   }
@@ -138,19 +137,19 @@ const isEffectList = (value: unknown): value is readonly ToolEffect[] =>
 
 const reasons: Readonly<Record<ToolEffect, string>> = {
   'reads-private': 'private things have been read, so nothing may be sent outward',
-  sends: 'something has been sent outward, so nothing private may be read',
+  sends: 'something has been sent outward, or the sender waits for the reply, so nothing private may be read',
 }
 
 /** Read by the approver. */
 const askingRule = (before: ToolEffect | undefined): string => {
   const reason = before ? reasons[before] : 'the tool may both read private things and send them away'
-  return `the rule of two: the session holds external content, and ${reason}`
+  return `the rule of two: the turn sees text from outside, and ${reason}`
 }
 
 /** Read by the model, and by the operator in the transcript. */
 function withheldMessage(tool: string, before: ToolEffect | undefined): string {
   const lift = 'The operator can lift this with tools.byOrigin.hook.allow'
-  const withheld = `${tool} is withheld: this session holds external content`
+  const withheld = `${tool} is withheld: this turn sees text from outside`
   if (before) return `${withheld} and ${reasons[before]}. ${lift}.`
   const reason = 'the tool may both read private things and send them away'
   return `${withheld}, and ${reason}. ${lift}, or say with tools.effects what the tool does.`

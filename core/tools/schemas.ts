@@ -72,9 +72,10 @@ export const ExplainBody = Type.Object({
   tool: Text('Name of the tool.'),
   sessionKey: SessionKey,
   origin: Type.Optional(
-    Type.Enum(['hook'], {
+    Type.Enum(['hook', 'chat', 'heartbeat'], {
       description:
-        '`hook`: explains the policy for a run that a webhook starts in that session. Default: for a call over HTTP.',
+        'Explains the policy for a turn in that session that a webhook, a person or the heartbeat starts, with the texts ' +
+        'that the turn would see. Default: for a call over HTTP.',
     }),
   ),
 })

@@ -49,6 +49,7 @@ type Args = Static<typeof Args>
 
 const cron = defineTool<Args>({
   name: 'cron',
+  external: 'none',
   group: 'automation',
   description:
     'Schedules work for yourself: adds, lists, removes and runs schedules. Use it for reminders and regular tasks.',

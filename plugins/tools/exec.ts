@@ -43,6 +43,7 @@ export default defineToolset<Static<typeof Config>>({
   async open(config) {
     const exec = defineTool<Static<typeof Args>>({
       name: 'exec',
+      external: 'none',
       group: 'runtime',
       optIn: true,
       description:

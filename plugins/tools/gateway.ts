@@ -24,6 +24,7 @@ const Args = Type.Object(
 
 const gateway = defineTool<Static<typeof Args>>({
   name: 'gateway',
+  external: 'none',
   group: 'automation',
   description:
     'Returns the state of this gateway, and reads or changes its configuration. ' +

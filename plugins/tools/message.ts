@@ -29,6 +29,7 @@ const Args = Type.Object(
 
 const message = defineTool<Static<typeof Args>>({
   name: 'message',
+  external: 'none',
   group: 'messaging',
   description:
     'Sends a message, or a file of the workspace, on a channel at once, in addition to your reply. ' +

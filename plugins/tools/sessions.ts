@@ -17,6 +17,7 @@ const StatusArgs = Type.Object(
 
 const sessionStatus = defineTool<Static<typeof StatusArgs>>({
   name: 'session_status',
+  external: 'none',
   changes: 'nothing',
   group: 'sessions',
   description: 'Returns the state of a session: its last route, waiting events, and queued and running runs.',
@@ -48,6 +49,7 @@ const ListArgs = Type.Object(
 
 const sessionsList = defineTool<Static<typeof ListArgs>>({
   name: 'sessions_list',
+  external: 'none',
   changes: 'nothing',
   group: 'sessions',
   description: 'Lists sessions, the most recently used first.',
@@ -68,6 +70,7 @@ const HistoryArgs = Type.Object(
 
 const sessionsHistory = defineTool<Static<typeof HistoryArgs>>({
   name: 'sessions_history',
+  external: 'none',
   changes: 'nothing',
   group: 'sessions',
   description: 'Reads the newest messages of a session, oldest first.',
@@ -97,6 +100,7 @@ const SendArgs = Type.Object(
 
 const sessionsSend = defineTool<Static<typeof SendArgs>>({
   name: 'sessions_send',
+  external: 'none',
   group: 'sessions',
   description: 'Sends a message to another session and returns the reply of its agent.',
   args: SendArgs,
@@ -146,6 +150,7 @@ const SpawnArgs = Type.Object(
 
 const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
   name: 'sessions_spawn',
+  external: 'none',
   group: 'sessions',
   description:
     'Starts a subagent for a task in a session of its own. ' +
@@ -159,6 +164,7 @@ const sessionsSpawn = defineTool<Static<typeof SpawnArgs>>({
 
 const agentsList = defineTool({
   name: 'agents_list',
+  external: 'none',
   changes: 'nothing',
   group: 'sessions',
   description: 'Lists the agents of this gateway.',

@@ -95,9 +95,9 @@ describe('a turn that no webhook started', () => {
     expect(offered(await shared().noted.request(0))).toEqual(both)
   })
 
-  it('is offered fewer tools while it renders webhook events, and all in the next turn', async () => {
+  it('is offered fewer tools while it sees webhook events, and all in a new conversation', async () => {
     const { chat, post } = shared()
-    const model = script({ text: 'Hello.' }, { text: 'Hello again.' })
+    const model = script({ text: 'Hello.' }, { text: 'Hello again.' }, { text: 'Hello anew.' })
     await post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
     await chat.say({ text: 'Hi.' })
     expect([offered(await model.request(0)), await model.prompt(0)]).toEqual([
@@ -105,7 +105,10 @@ describe('a turn that no webhook started', () => {
       expect.stringContaining('The build has failed.'),
     ])
     await chat.say({ text: 'Hi again.' })
-    expect(offered(await model.request(1))).toEqual(both)
+    expect(offered(await model.request(1))).toEqual(['session_status'])
+    await chat.say({ text: '/new' })
+    await chat.say({ text: 'Hi.' })
+    expect(offered(await model.request(2))).toEqual(both)
   })
 })
 

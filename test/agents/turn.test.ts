@@ -1,4 +1,5 @@
 // Tests turns with the real providers over loopback: tools, usage, thinking levels, and the failures of a model.
+import { noProvenance } from '../../core/store/provenance.ts'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ModelError } from '../../core/agents/model-error.ts'
@@ -65,7 +66,7 @@ async function setUp({
   })
   const invoke = createInvoke({
     registry,
-    policy: { judge: () => ({ verdict: 'allow' }) },
+    policy: { judge: () => ({ verdict: 'allow' }), isTrusted: () => true },
     ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
     toolApi: () => createTestToolApi(),
     timeoutMs: 60_000,
@@ -75,7 +76,16 @@ async function setUp({
   const config = { providers: { wire: { kind, baseUrl: `${wire.url}/v1`, apiKey: secret } } }
   const models = createModels({ config, providers, log })
   const check = () => ({ isRepeatable: false })
-  const runTurn = createTurn({ invoke, tools: () => registry.list().map(({ tool }) => tool), check, log, ...limits })
+  const runTurn = createTurn({
+    invoke,
+    tools: () => registry.list().map(({ tool }) => tool),
+    describedBy: () => noProvenance,
+    check,
+    log,
+    ...limits,
+  })
+  const starter = { caller: 'agent', agentId: 'main', sessionKey: 'agent:main:main' } as const
+  const provenance = { own: noProvenance, seen: noProvenance }
   const input: TurnInput = {
     agent: { id: 'main', maxSteps, maxOutputTokens },
     model: models.resolve('wire/model-1', { models: undefined }),
@@ -86,6 +96,7 @@ async function setUp({
     runId: 'run-1',
     attempt: 1,
     record: async () => {},
+    sources: { subject: () => starter, add: async () => {}, provenance: () => provenance },
     signal: new AbortController().signal,
   }
   const run = (changes: Partial<TurnInput> = {}) => runTurn({ ...input, ...changes })

@@ -375,7 +375,7 @@ describe('calls that are asked for elsewhere', () => {
       {
         status: 'waiting',
         verdict: 'ask',
-        rule: expect.stringContaining('the rule of two: the session holds external'),
+        rule: expect.stringContaining('the rule of two: the turn sees text from outside'),
       },
     ])
     const [{ id, rule }] = (await get(`/api/approvals?runId=${runId}`)).body.items
@@ -408,7 +408,7 @@ describe('an approval', () => {
     await conclude(runId, () => approve('post_outside'))
     expect((await steps(runId))[1]).toMatchObject({
       status: 'refused',
-      error: expect.stringContaining('post_outside is withheld: this session holds external content and private'),
+      error: expect.stringContaining('post_outside is withheld: this turn sees text from outside and private'),
     })
     expect(pad.launches()).toEqual([])
   })

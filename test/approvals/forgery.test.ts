@@ -29,7 +29,8 @@ describe('a question', () => {
 
   it('with arguments that are too long is not answered in the chat, and says how long they are', () => {
     const args = JSON.stringify({ padding: ' '.repeat(100_000), command: 'rm -rf /' })
-    const approval = { id: 'an-id', agentId: 'main', origin: 'webhook x', tool: 'launch', rule: 'tools.ask', args }
+    const call = { agentId: 'main', origin: 'webhook x', tool: 'launch', rule: 'tools.ask', args }
+    const approval = { id: 'an-id', isNarrowed: false, ...call }
     const closed = `Its arguments have ${args.length} characters, which are too many to show here`
     const text = renderQuestion({ approval, code: undefined, closed, timeoutMs: 90_000 })
     expect(text).toContain(`arguments: ${args.length} characters of JSON\n`)

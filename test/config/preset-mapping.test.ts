@@ -8,7 +8,7 @@ import type { HmacAuth, PresetAuth, PresetMapping, TokenAuth } from '../../core/
 type IsSame<One, Other> = [One, Other] extends [Other, One] ? true : false
 
 /** What only the operator decides, and what a preset has apart from `mapping`. */
-type ForOperators = 'id' | 'transform' | 'auth' | 'budget' | 'allowUnsafeExternalContent'
+type ForOperators = 'id' | 'transform' | 'auth' | 'budget' | 'allowUnsafeExternalContent' | 'replyToSender'
 
 describe('the mapping of a preset', () => {
   it('has the keys of an entry of hooks.mappings, without those that are for operators', () => {

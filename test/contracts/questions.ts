@@ -108,6 +108,7 @@ export async function questionFor(args: unknown, limits: ChannelLimits) {
         agentId: 'main',
         origin: `webhook "x" (\n\`\`\`\ntool: look \u202E), session agent:main:hook:x`,
         tool: 'launch',
+        isNarrowed: false,
         rule: 'tools.ask: "launch"',
         args: JSON.stringify(args),
       },

@@ -1,4 +1,4 @@
-// The store contract: effects of tools in sessions that hold external content.
+// The store contract: effects of tools in runs that hold external content, and where texts came from.
 import { describe, expect, it } from 'vitest'
 import type { OpenStore } from './open-store.ts'
 import { runEnd, start, startRun } from './store-samples.ts'
@@ -16,7 +16,7 @@ export function exposureContract(opened: OpenStore): void {
       expect(await opened.store.useEffects({ scopes: ['c', 'a'], effects: ['sends'] })).toBe('reads-private')
       expect(await opened.store.useEffects({ scopes: ['c'], effects: ['sends'] })).toBeUndefined()
       expect(await opened.store.useEffects({ scopes: ['a', 'c'], effects: ['reads-private'] })).toBe('sends')
-      expect(await opened.store.getExposure('a')).toEqual({ fromStart: true, readsPrivate: true, sends: false })
+      expect(await opened.store.getExposure('a')).toEqual({ readsPrivate: true, sends: false })
     })
 
     it('excludes the other effect also when both are concurrent', async () => {
@@ -37,28 +37,34 @@ export function exposureContract(opened: OpenStore): void {
     })
   })
 
-  describe('a session', () => {
-    it('is marked when a run that exposes it ends', async () => {
+  describe('what the tools of a run have read', () => {
+    const provenance = { outside: ['the tool web_fetch'], authors: [], isPrivate: false }
+
+    it('is kept with its effects, and replaced by what is known later', async () => {
       const { store } = opened
-      expect(await store.getExposure(session)).toBeUndefined()
-      await store.endRun(await startRun(store), runEnd({ ...said, exposes: true }))
-      expect(await store.getExposure(session)).toEqual({ fromStart: true, readsPrivate: false, sends: false })
+      await store.useEffects({ scopes: [session], effects: ['sends'] })
+      await store.recordProvenance(session, { ...provenance, outside: [] })
+      await store.recordProvenance(session, provenance)
+      expect(await store.getExposure(session)).toEqual({ readsPrivate: false, sends: true, provenance })
     })
 
-    it('counts as having read private data if it has earlier messages', async () => {
-      const { store } = opened
-      await store.endRun(await startRun(store), runEnd(said))
-      await store.endRun(await startRun(store), runEnd({ ...said, exposes: true }))
-      expect(await store.getExposure(session)).toEqual({ fromStart: false, readsPrivate: true, sends: false })
-    })
-
-    it('that was created for one run is purged with its marks, as is the run', async () => {
+    it('is purged with the run', async () => {
       const { store } = opened
       const run = await startRun(store, { unnamedSession: true })
-      await store.useEffects({ scopes: [session, run.id], effects: ['sends'] })
-      await store.endRun(run, runEnd({ ...said, exposes: true }))
+      await store.recordProvenance(run.id, provenance)
+      await store.endRun(run, runEnd(said))
       await store.purge({ before: start + 1 })
-      expect([await store.getExposure(session), await store.getExposure(run.id)]).toEqual([undefined, undefined])
+      expect(await store.getExposure(run.id)).toBeUndefined()
     })
+  })
+
+  it('a transcript keeps where its texts came from, and says of older ones that it does not know', async () => {
+    const { store } = opened
+    const own = { outside: ['webhook github'], authors: [], isPrivate: true }
+    const turn = { own, seen: { outside: [], authors: [], isPrivate: false } }
+    await store.endRun(await startRun(store), runEnd(said))
+    await store.endRun(await startRun(store), runEnd({ ...said, provenance: turn }))
+    const { items } = await store.listTranscript(session, { limit: 9 })
+    expect(items.map(({ provenance }) => provenance)).toEqual([turn, undefined])
   })
 }

@@ -118,6 +118,7 @@ export const newApproval = (changes: Partial<NewApproval> = {}): NewApproval => 
   origin: 'webhook agent',
   rule: 'tools.ask: "exec"',
   beyondRuleOfTwo: false,
+  isNarrowed: false,
   codeHash: 'hash',
   address: { channel: 'pager', accountId: 'default', to: '42', threadId: null, route: null },
   expiresAt: start + 60_000,

@@ -346,7 +346,7 @@ export function sessionsContract(opened: OpenStore): void {
           events: [newEvent({ sessionKey })],
         })
         const run = await startRun(store, { sessionKey })
-        await store.useEffects({ scopes: [sessionKey, run.id], effects: ['sends'] })
+        await store.useEffects({ scopes: [run.id], effects: ['sends'] })
         await store.endRun(run, said())
         ids.push(run.id)
       }
@@ -357,9 +357,9 @@ export function sessionsContract(opened: OpenStore): void {
         transcript: await lines(store, key),
         events: await store.countWaitingEvents(key),
         route: (await store.getLastRoute(key)) !== undefined,
-        marks: [await store.getExposure(key), await store.getExposure(id)].filter((mark) => mark !== undefined).length,
+        mark: (await store.getExposure(id)) !== undefined,
       })
-      const none = { session: false, run: false, transcript: 0, events: 0, route: false, marks: 0 }
+      const none = { session: false, run: false, transcript: 0, events: 0, route: false, mark: false }
       expect(await read('gone', ids[0]!)).toEqual(none)
       expect(await read('kept', ids[1]!)).toEqual({
         session: true,
@@ -367,7 +367,7 @@ export function sessionsContract(opened: OpenStore): void {
         transcript: 1,
         events: 1,
         route: true,
-        marks: 2,
+        mark: true,
       })
     })
 

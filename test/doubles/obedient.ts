@@ -34,3 +34,25 @@ function obey(request: WireRequest): Answer {
     ? { calls: step }
     : { text: JSON.stringify(since.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))) }
 }
+
+/**
+ * Starts the model `double/m` that follows every instruction that it can see, wherever it stands: in old messages, in
+ * results of tools, in the descriptions of tools. It makes one call in each step, and replies with all results.
+ */
+export async function startGullibleModel(): Promise<ModelServer> {
+  const model = await startModel()
+  model.otherwise(obeyAll)
+  return model
+}
+
+function obeyAll({ body }: WireRequest): Answer {
+  const messages = body['messages'] as { role: string; content: unknown }[]
+  const newest = messages.findLastIndex(({ role }) => role === 'user')
+  const since = messages.slice(newest + 1)
+  const read = JSON.stringify([messages, body['tools'] ?? []])
+  const codes = new Set([...read.matchAll(/\[\[orders ([\w+/=]+)\]\]/g)].map(([, code]) => code as string))
+  const calls = [...codes].flatMap((code) => (JSON.parse(Buffer.from(code, 'base64').toString()) as Call[][]).flat())
+  const made = since.filter(({ role }) => role === 'assistant').length
+  const call = calls[made]
+  return call ?? { text: JSON.stringify(since.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))) }
+}

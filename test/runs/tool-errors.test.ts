@@ -33,7 +33,7 @@ it('keeps the errors of tools with their text, without secrets, in the record of
   writeFileSync(file, plugin)
   const calls = ['', 'blue canary']
   const gateway = await createTestGateway({
-    config: { plugins: [file], tools: { articles: { token: 'swordfish-123' } } },
+    config: { plugins: [file], hooks: { replyToSender: true }, tools: { articles: { token: 'swordfish-123' } } },
     answer: () => {
       const name = calls.shift()
       return name === undefined ? 'It failed.' : { tool: 'find_article', args: { name } }

@@ -116,6 +116,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   getNextRetryAt: [[start]],
   listOverdueRuns: [[start]],
   getExposure: [['agent:main:one']],
+  recordProvenance: [['agent:main:one', { outside: ['the tool web_fetch'], authors: [], isPrivate: false }]],
   useEffects: [[{ scopes: ['agent:main:one', 'held'], effects: ['sends'] }]],
   claimEvents: [[held, 'agent:main:one', { count: 9, characters: 999 }]],
   listRenderedEvents: [['request']],

@@ -4,6 +4,7 @@ import {
   type Answer,
   type Document,
   gatewayToken,
+  hookToken,
   type RunningGateway,
   startGateway,
   temporaryFolder,
@@ -38,7 +39,10 @@ export async function startTools(
 ): Promise<ToolGateway> {
   const chat = await startChat()
   const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['*'], groups } })
-  const gateway = await startGateway({ agents, ...plugged, ...changes }, dir)
+  const gateway = await startGateway(
+    { agents, hooks: { enabled: true, token: hookToken, replyToSender: true }, ...plugged, ...changes },
+    dir,
+  )
   const call: ToolGateway['call'] = (tool, args = {}, sessionKey) =>
     gateway.post(
       '/tools/invoke',

@@ -47,8 +47,8 @@ describe('gateway status', () => {
   it('is denied by default over HTTP, to webhook runs and to subagents', async () => {
     const { call, hook, askAgent } = await startTools()
     expect((await call('gateway', { action: 'status' })).status).toBe(404)
-    expect((await hook('/gateway {"action":"status"}')).body.reply).not.toContain('queuedRuns')
     expect(await askAgent('/gateway {"action":"status"}')).toContain('queuedRuns')
+    expect((await hook('/gateway {"action":"status"}')).body.reply).not.toContain('queuedRuns')
     expect((await unchanged().call('gateway', { action: 'status' }, 'agent:main:subagent:1')).status).toBe(404)
   })
 })

@@ -36,7 +36,7 @@ async function setUp({
   const registry = await openToolRegistry({ toolsets: [toolset], settings: () => ({}), context: () => context })
   const invoke = createInvoke({
     registry,
-    policy: { judge },
+    policy: { judge, isTrusted: () => true },
     ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
     toolApi: () => toolApi,
     timeoutMs,

@@ -16,7 +16,12 @@ it.each<[object | undefined, Declared]>([
 ])('a tool with the annotations %j has the members %j', (annotations, { changes, repeatable }) => {
   const listed = { name: 'look', inputSchema: { type: 'object' }, annotations }
   const { log } = createTestContext()
-  const [tool] = toTools([listed], { server: 'fixture', call: () => expect.fail('it was called'), log })
+  const [tool] = toTools([listed], {
+    server: 'fixture',
+    external: 'all',
+    call: () => expect.fail('it was called'),
+    log,
+  })
   expect(tool).toMatchObject({ name: 'fixture__look', repeatable })
   expect(tool?.changes).toBe(changes)
 })

@@ -52,7 +52,7 @@ async function connect(
   closeAtEnd(() => registry.close())
   const invoke = createInvoke({
     registry,
-    policy: { judge: () => ({ verdict: 'allow' }) },
+    policy: { judge: () => ({ verdict: 'allow' }), isTrusted: () => true },
     ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
     toolApi: () => createTestToolApi(toolApi),
     timeoutMs,

@@ -67,7 +67,7 @@ async function subagentOf({ get }: Pick<RunningGateway, 'get'>, session: string)
 /** Starts a gateway on which a person chats with the agent in its main session. */
 async function startWithPerson(changes: Setup = {}) {
   const [chat, dir] = [await startChat(), temporaryFolder()]
-  const { plugins, channels } = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+  const { plugins, channels } = chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } })
   const started = await start({ ...changes, channels, plugins: ['./probes.mjs', ...plugins] }, dir)
   const say = async (...steps: readonly (readonly Call[])[]): Promise<Outcome[]> => {
     const { length } = await runsOf(started.gateway, 'channel')
@@ -114,9 +114,10 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
     expect(answers).toEqual(['done', 'withheld', 'withheld', 'unavailable', 'done'])
     const prompt = await model.prompt(length)
     expect(prompt).toContain(
-      'These tools are withheld: cron, edit, exec, gateway, sessions_history, sessions_list, write.',
+      'This conversation holds text from webhook wake, so this turn is restricted. ' +
+        'These tools are withheld: cron, edit, exec, gateway, sessions_history, sessions_list, write.',
     )
-    expect(prompt).toContain('a person can ask for it again in a new message')
+    expect(prompt).toContain('it works in a new conversation (/new)')
     expect(offered(await model.request(length))).not.toContain('exec')
   })
 
@@ -126,10 +127,12 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
     expect(await say([stealing], [fetching])).toEqual(['withheld', 'withheld'])
   })
 
-  it('is the only restricted turn: the next one has all tools again', async () => {
-    const { gateway, model, say } = shared()
+  it('restricts the turns that see the event in the history, until a new conversation begins', async () => {
+    const { gateway, model, chat, say } = shared()
     await gateway.post('/hooks/wake', event)
     await say([reading])
+    expect(await say([reading], [stealing, running])).toEqual(['done', 'withheld', 'unavailable'])
+    await chat.say({ text: '/new' })
     expect(await say([reading], [stealing, running])).toEqual(['done', 'done', 'done'])
     const { requests } = model
     expect((await model.prompt(requests.length - 1)).includes('withheld')).toBe(false)
@@ -154,7 +157,6 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
       return answersIn(body.result.reply).map(outcomeOf)
     }
     expect(await say()).toEqual(['withheld'])
-    expect(await say()).toEqual(['done'])
   })
 })
 
@@ -179,7 +181,6 @@ describe('a turn of a person whose agent has subagents', () => {
     expect(await say([spawn(stealing)])).toEqual(['done'])
     expect(await subagentOf(gateway, 'main')).toBe('withheld')
     expect(await say([stealing])).toEqual(['withheld'])
-    expect(await say([stealing])).toEqual(['done'])
   })
 })
 
@@ -191,7 +192,7 @@ describe('a message that a webhook run sends to another session', () => {
     args: { sessionKey, message: orders(...steps), waitSeconds: 30 },
   })
 
-  it('restricts the turn that reads it, and no later turn of the person', async () => {
+  it('restricts the turn that reads it, and later ones that see it', async () => {
     const { gateway, say } = shared()
     await say([reading])
     await hook(gateway, 'hook:sends', [
@@ -200,24 +201,23 @@ describe('a message that a webhook run sends to another session', () => {
     const [sent] = await runsOf(gateway, 'chat')
     expect(answersIn(sent!.reply).map(outcomeOf)).toEqual(['withheld', 'withheld', 'done'])
     expect(await hook(gateway, 'hook:sends', [stealing])).toEqual(['withheld'])
-    await say()
-    expect(await say([reading], [stealing])).toEqual(['done', 'done'])
+    expect(await say([reading], [stealing])).toEqual(['done', 'withheld'])
   })
 
   it('is external content where its session is read, and restricts the reading turn', async () => {
-    const { gateway, say } = shared()
+    const { gateway, chat, say } = shared()
     await hook(gateway, 'hook:read', [reading])
     await say()
+    await chat.say({ text: '/new' })
     const history: Call = { tool: 'sessions_history', args: { sessionKey: 'hook:read' } }
     expect(await say([stealing], [history], [stealing], [running])).toEqual(['done', 'done', 'withheld', 'unavailable'])
     expect(await say([sending('hook:read', [reading])], [stealing])).toEqual(['done', 'withheld'])
-    expect(await say([stealing])).toEqual(['done'])
   })
 
   it('restricts the turn that has read it also in a later attempt', async () => {
     const [model, dir] = [await startModel(), temporaryFolder()]
     const outage = Array.from({ length: 3 }, () => ({ status: 503, headers: { 'retry-after-ms': '1' } }))
-    const history = { tool: 'sessions_history', args: { sessionKey: 'hook:a' } }
+    const history = { tool: 'sessions_history', args: { sessionKey: 'agent:main:hook:a' } }
     model.script({ text: 'noted' }, { text: 'I have heard it.' }, history, ...outage, stealing, { text: 'done' })
     writeFileSync(join(dir, 'probes.mjs'), plugin)
     const { post } = await startGateway(
@@ -232,6 +232,8 @@ describe('a message that a webhook run sends to another session', () => {
             heartbeat: { every: 0 },
             retry: { initialDelaySeconds: 0.05, maxDelaySeconds: 0.1 },
           },
+          main: {},
+          reader: {},
         },
         channels: { pager: {} },
       },
@@ -245,7 +247,7 @@ describe('a message that a webhook run sends to another session', () => {
     const say = (message: string) =>
       post(
         '/tools/invoke',
-        { tool: 'sessions_send', args: { sessionKey: 'main', message, waitSeconds: 60 } },
+        { tool: 'sessions_send', args: { sessionKey: 'agent:reader:main', message, waitSeconds: 60 } },
         { authorization: `Bearer ${gatewayToken}` },
       )
     await say('What is new?')
@@ -281,13 +283,6 @@ describe('the operator', () => {
     expect((await invoke(gateway, stealing, 'hook:http')).status).toBe(200)
     expect((await invoke(gateway, reading, 'hook:http')).status).toBe(200)
     expect(await hook(gateway, 'hook:http', [stealing], [reading])).toEqual(['withheld', 'done'])
-  })
-
-  it('starts restricted runs on behalf of a restricted session', async () => {
-    const { gateway } = shared()
-    await hook(gateway, 'hook:spawns', [reading])
-    expect((await invoke(gateway, spawn(stealing), 'hook:spawns')).status).toBe(200)
-    expect(await subagentOf(gateway, 'hook:spawns')).toBe('withheld')
   })
 
   it('lifts the rule with tools.byOrigin.hook.allow, for all agents or for one', async () => {

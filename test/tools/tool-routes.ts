@@ -1,4 +1,5 @@
 // Starts the tool routes for tests: real server, auth, policy and invoke, with the tools of the test.
+import { noProvenance } from '../../core/store/provenance.ts'
 import console from '../../channels/console.ts'
 import { createAgents } from '../../core/agents/agents.ts'
 import { resolveCredential } from '../../core/config/credentials.ts'
@@ -107,6 +108,8 @@ export async function openToolRoutes(
       audit: { done: async () => {}, failed: () => {} },
       waitForApproval: () => Promise.reject(new Error('Nobody is asked here.')),
     }),
+    readVisible: async () => noProvenance,
+    narrowsChats: true,
     agents: createAgents(config, '.'),
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

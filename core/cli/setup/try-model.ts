@@ -4,6 +4,7 @@ import { createModels } from '../../agents/models.ts'
 import { createTurn } from '../../agents/turn.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import { GatewayError } from '../../errors.ts'
+import { noProvenance } from '../../store/provenance.ts'
 import type { Extensions } from '../../loader/registry.ts'
 import { silentLog } from '../../loader/extension-log.ts'
 
@@ -21,7 +22,14 @@ export async function tryModel(
   const model = defaults.model
   const finish = <Result>(result: Result) => ({ model, ms: Math.round(performance.now() - start), ...result })
   try {
-    const runTurn = createTurn({ invoke: refuse, tools: () => [], check: refuse, log: silentLog, maxRetries: 0 })
+    const runTurn = createTurn({
+      invoke: refuse,
+      tools: () => [],
+      describedBy: () => noProvenance,
+      check: refuse,
+      log: silentLog,
+      maxRetries: 0,
+    })
     const models = createModels({ config: { providers }, providers: extensions.providers, log: silentLog })
     const { reply } = await runTurn({
       agent: { id: 'main', maxSteps: 1, maxOutputTokens: undefined },
@@ -33,6 +41,7 @@ export async function tryModel(
       runId: 'setup',
       attempt: 1,
       record: refuse,
+      sources: { subject: refuse, add: async () => undefined, provenance: refuse },
       signal,
     })
     return finish(reply === '' ? { problem: 'Its reply was empty.' } : { reply })

@@ -8,11 +8,13 @@ import {
   ChannelGroups,
   type EffectsConfig,
   effectsKey,
+  narrowChatsKey,
   policyKeys,
   type RenameConfig,
   renameKey,
   type SubagentsConfig,
   subagentsKey,
+  trustedKey,
   type ToolPolicyConfig,
 } from './tool-policy.ts'
 
@@ -54,6 +56,8 @@ export interface ToolsConfig extends ToolPolicyConfig {
   subagents: SubagentsConfig
   timeoutSeconds: number
   effects?: EffectsConfig
+  trusted?: readonly string[]
+  narrowChats: boolean
   rename?: RenameConfig
   /** The section of a toolset, by its name. */
   [toolset: string]: unknown
@@ -137,11 +141,13 @@ export function toolsSection(toolsets: ConfigurableExtensions['toolsets']) {
       ...Object.fromEntries(sections),
       ...policyKeys,
       effects: effectsKey,
+      trusted: trustedKey,
+      narrowChats: narrowChatsKey,
       rename: renameKey,
       subagents: subagentsKey,
       timeoutSeconds,
     },
-    required: ['subagents', 'timeoutSeconds'],
+    required: ['subagents', 'timeoutSeconds', 'narrowChats'],
     additionalProperties: false,
     default: {},
     description: 'The tool policy, limits, and the settings of toolsets by their names.',

@@ -37,6 +37,12 @@ export const HooksSection = Type.Object(
       default: 262_144,
       description: 'Maximum body size of a webhook in bytes.',
     }),
+    replyToSender: Type.Boolean({
+      default: false,
+      description:
+        'True: a sender of `POST /hooks/agent` that waits (`Prefer: wait`) gets the reply also if the run has read private ' +
+        'data. Otherwise the reply counts as sent outward, and the rule of two applies to it.',
+    }),
     keepBody: Type.Boolean({
       default: true,
       description: 'Whether request bodies are stored, to inspect and replay them. Mappings can override it.',

@@ -66,11 +66,16 @@ function fieldKeyOf([field, schema]: [string, TSchema]): [string, TSchema] {
 
 const { action, ...presetFieldKeys } = fieldKeys
 
+const replyToSenderText =
+  '`true`: a sender that waits (`Prefer: wait`) gets the reply also if the run has read private data. Otherwise the ' +
+  'reply counts as sent outward, and the rule of two applies to it.'
+
 /** The keys that a mapping and the section of a preset share. */
 const sharedKeys = {
   ...presetFieldKeys,
   skip: Type.Optional(Skip),
   allowUnsafeExternalContent: OptionalFlag('`true` shows the text to the model without the external content wrapper.'),
+  replyToSender: OptionalFlag(replyToSenderText),
   keepBody: OptionalFlag('Whether the bodies of its requests are stored. Default: `hooks.keepBody`.'),
   concurrency: Type.Optional(
     Type.Integer({

@@ -85,6 +85,21 @@ export const effectsKey = Type.Optional(
   ),
 )
 
+/** Tools whose texts do not restrict the turns that read them. */
+export const trustedKey = Type.Optional(
+  Texts(
+    'Tools whose results and descriptions are trusted, by name, group or toolset, with "*": a turn that reads them is ' +
+      'not restricted as one that reads text from outside.',
+  ),
+)
+
+export const narrowChatsKey = Type.Boolean({
+  default: true,
+  description:
+    'False: a turn that a person starts keeps the tools of that person, whoever wrote the texts that it sees. The rule ' +
+    'of two still applies to it.',
+})
+
 /** Other names for tools. */
 export const renameKey = Type.Optional(
   ById(

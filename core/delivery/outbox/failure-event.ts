@@ -1,5 +1,6 @@
 // Creates the event that tells the main agent that a delivery has finally failed, or may not have arrived. Before, it
 // has only heard that the message is on its way.
+import { joinTurn, type Provenance, unknownProvenance } from '../../store/provenance.ts'
 import { isFromHook } from '../../store/run-spec.ts'
 import { clip } from '../../kit/text.ts'
 import type { DeliveryEnd, NewEvent, Store, StoredDelivery, StoredRun } from '../../store/store.ts'
@@ -9,7 +10,7 @@ export type Undelivered = Extract<DeliveryEnd, { status: 'failed' | 'unknown' }>
 export type CreateFailureEvent = (delivery: StoredDelivery, end: Undelivered) => Promise<NewEvent>
 
 interface FailureEventDeps {
-  store: Pick<Store, 'getRun' | 'getExposure'>
+  store: Pick<Store, 'getRun'>
   mainSession: () => string
   createId: () => string
 }
@@ -18,12 +19,9 @@ interface FailureEventDeps {
 const excerptLength = 300
 
 export function createFailureEvents({ store, mainSession, createId }: FailureEventDeps): CreateFailureEvent {
-  /** The text of a run that a webhook started, or that read external content, is external content itself. */
-  const isTrusted = async (run: StoredRun): Promise<boolean> =>
-    !isFromHook(run.spec.origin) && !(await store.getExposure(run.id)) && !(await store.getExposure(run.sessionKey))
-
   return async (delivery, end) => {
     const run = delivery.runId === '' ? undefined : await store.getRun(delivery.runId)
+    const provenance = provenanceOf(run)
     return {
       id: createId(),
       sessionKey: mainSession(),
@@ -31,9 +29,21 @@ export function createFailureEvents({ store, mainSession, createId }: FailureEve
       // Only a webhook may ask for a wake: a heartbeat that cannot be delivered must not cause the next one.
       mode: run?.kind === 'hook' ? run.spec.wakeMode : 'next-heartbeat',
       source: 'a delivery that failed',
-      trusted: run !== undefined && (await isTrusted(run)),
+      trusted: provenance.outside.length === 0,
+      provenance,
     }
   }
+}
+
+/** The text of a run that has read text from outside is text from outside itself. */
+function provenanceOf(run: StoredRun | undefined): Provenance {
+  if (!run) return unknownProvenance
+  const { kind, spec, result } = run
+  if (result.provenance) return joinTurn(result.provenance)
+  // Its turn is not over: a tool has sent the message.
+  const { origin } = spec
+  if (isFromHook(origin)) return { outside: [`${kind} ${origin.name}`], authors: [], isPrivate: true }
+  return origin.provenance ?? { outside: [], authors: origin.initiators ?? [], isPrivate: true }
 }
 
 function renderEvent(

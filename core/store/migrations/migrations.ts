@@ -203,8 +203,21 @@ const otherTables = ({ sequence, integer, text, random, table, keyed }: Dialect)
   )${keyed}`,
 ]
 
+/** Where texts came from. What has no provenance counts as text from outside. */
+const provenance = ({ integer, text }: Dialect): string[] => [
+  `ALTER TABLE event ADD COLUMN provenance ${text}`,
+  `ALTER TABLE transcript ADD COLUMN provenance ${text}`,
+  `ALTER TABLE exposure ADD COLUMN provenance ${text}`,
+  `ALTER TABLE exposure DROP COLUMN from_start`,
+  `ALTER TABLE approval ADD COLUMN is_narrowed ${integer} NOT NULL DEFAULT 0`,
+  `ALTER TABLE approval ADD COLUMN for_turn ${integer} NOT NULL DEFAULT 0`,
+]
+
 /** In order. A released migration never changes; a later one corrects it. */
-export const migrations: readonly Migration[] = [{ name: '001-first-tables', statements: firstTables }]
+export const migrations: readonly Migration[] = [
+  { name: '001-first-tables', statements: firstTables },
+  { name: '002-provenance', statements: provenance },
+]
 
 /** The version of the tables that this program works with. */
 export const newestVersion = migrations.length

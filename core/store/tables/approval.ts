@@ -45,6 +45,8 @@ export interface NewApproval {
   /** The rule that asks. */
   rule: string
   beyondRuleOfTwo: boolean
+  /** True: only texts that the turn sees are the reason, so that it may be approved for the whole turn. */
+  isNarrowed: boolean
   /** The SHA-256 of the code with which it is answered in a chat. Null: it is not answered there. */
   codeHash: string | null
   /** Where the outcome is reported. Null: nobody was asked in a chat. */
@@ -71,6 +73,8 @@ export interface StoredApproval extends Omit<NewApproval, 'args' | 'keepsContent
   answeredBy: Answerer | null
   /** Why it was denied, in the words of who denied it. */
   reason: string | null
+  /** True: it was approved for all such calls of the turn. */
+  forTurn: boolean
 }
 
 const insertion: Insertion = {
@@ -85,6 +89,7 @@ const insertion: Insertion = {
     origin: 'text',
     rule: 'text',
     beyond: 'integer',
+    is_narrowed: 'integer',
     code_hash: 'text',
     address: 'text',
     expires_at: 'integer',
@@ -110,6 +115,7 @@ const toRow = (approval: NewApproval, at: Timestamp): Row => [
   approval.origin,
   approval.rule,
   Number(approval.beyondRuleOfTwo),
+  Number(approval.isNarrowed),
   approval.codeHash,
   approval.address && JSON.stringify(approval.address),
   approval.expiresAt,
@@ -135,20 +141,28 @@ export async function createApproval(tx: Transaction, { at, approvals, deliverie
   )
 }
 
-interface ApprovalRow extends Omit<StoredApproval, 'beyondRuleOfTwo' | 'address' | 'answeredBy'> {
+interface ApprovalRow extends Omit<
+  StoredApproval,
+  'beyondRuleOfTwo' | 'isNarrowed' | 'forTurn' | 'address' | 'answeredBy'
+> {
   beyond: number
+  isNarrowed: number
+  forTurn: number
   address: string | null
   answeredBy: string | null
 }
 
 const columns = `
   seq, id, run_id AS "runId", step, agent_id AS "agentId", session_key AS "sessionKey", tool, origin, rule, beyond,
+  is_narrowed AS "isNarrowed", for_turn AS "forTurn",
   code_hash AS "codeHash", address, expires_at AS "expiresAt", awaited_until AS "awaitedUntil",
   created_at AS "createdAt", status, answered_at AS "answeredAt", answered_by AS "answeredBy", reason, args`
 
-const toApproval = ({ beyond, address, answeredBy, ...row }: ApprovalRow): StoredApproval => ({
+const toApproval = ({ beyond, isNarrowed, forTurn, address, answeredBy, ...row }: ApprovalRow): StoredApproval => ({
   ...row,
   beyondRuleOfTwo: beyond === 1,
+  isNarrowed: isNarrowed === 1,
+  forTurn: forTurn === 1,
   address: address === null ? null : (JSON.parse(address) as ApprovalAddress),
   answeredBy: answeredBy === null ? null : (JSON.parse(answeredBy) as Answerer),
 })
@@ -232,6 +246,8 @@ export interface ApprovalAnswer {
   at: Timestamp
   by: Answerer | null
   reason: string | null
+  /** True: it is approved for all such calls of the turn. */
+  forTurn?: boolean | undefined
   /** Tells the approver. */
   deliveries: readonly NewDelivery[]
   /** Who has answered, for the audit log. */
@@ -246,7 +262,7 @@ const timeConditions: Record<ApprovalAnswer['status'], string> = {
   cancelled: '',
 }
 const answerSql = (status: ApprovalAnswer['status']) => `
-  UPDATE approval SET status = '${status}', answered_at = ?, answered_by = ?, reason = ?
+  UPDATE approval SET status = '${status}', answered_at = ?, answered_by = ?, reason = ?, for_turn = ?
   WHERE id = ? AND status = 'waiting' ${timeConditions[status]}
   RETURNING run_id AS "runId"`
 const requeueSql = `UPDATE run SET status = 'queued' WHERE id = ? AND status = 'waiting'`
@@ -256,8 +272,8 @@ const requeueSql = `UPDATE run SET status = 'queued' WHERE id = ? AND status = '
  * @returns false when it was answered before or its run has ended; or when it is too late, or too early to expire
  */
 export async function answerApproval(tx: Transaction, id: string, answer: ApprovalAnswer): Promise<boolean> {
-  const { status, at, by, reason, deliveries, audit } = answer
-  const values = [at, by && JSON.stringify(by), reason, id, ...(status === 'cancelled' ? [] : [at])]
+  const { status, at, by, reason, forTurn = false, deliveries, audit } = answer
+  const values = [at, by && JSON.stringify(by), reason, Number(forTurn), id, ...(status === 'cancelled' ? [] : [at])]
   const [row] = await tx.all<{ runId: string }>(answerSql(status), ...values)
   if (!row) return false
   await tx.run(requeueSql, row.runId)

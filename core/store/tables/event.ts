@@ -1,5 +1,6 @@
 // Events wait in a session until a run claims them. They leave the queue when that run has rendered them.
 import type { WakeMode } from '../../action.ts'
+import { type Provenance, readProvenance, writeProvenance } from '../provenance.ts'
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import type { RunRef } from './run.ts'
 
@@ -22,6 +23,8 @@ export interface NewEvent {
   source: string
   /** True: prompts show the text without the external content wrapper. */
   trusted: boolean
+  /** Where its text came from. Absent: from `source`, which is outside unless the event is trusted. */
+  provenance?: Provenance | undefined
   /**
    * True: the text is the field `text` of the body of the request that the event is accepted with, and is stored only
    * there. At most one event of a command may set it.
@@ -65,6 +68,7 @@ export const eventInsertion: Insertion = {
     trusted: 'integer',
     at: 'integer',
     agent_id: 'text',
+    provenance: 'text',
   },
 }
 
@@ -87,6 +91,7 @@ export function toEventRows(
       Number(trusted),
       at,
       agentId,
+      writeProvenance(event.provenance),
     ]
   })
 }
@@ -95,15 +100,16 @@ export async function insertEvents(tx: Transaction, events: readonly NewEvent[],
   await tx.insert(eventInsertion, toEventRows(events, { at }))
 }
 
-interface EventRow extends Omit<StoredEvent, 'text' | 'trusted'> {
+interface EventRow extends Omit<StoredEvent, 'text' | 'trusted' | 'provenance'> {
   seq: number
   text: string | null
   body: string | null
   trusted: number
+  provenance: string | null
 }
 
 const columns = `
-  seq, id, session_key AS "sessionKey", text, mode, source, trusted, at,
+  seq, id, session_key AS "sessionKey", text, mode, source, trusted, at, provenance,
   (SELECT body FROM request WHERE request.id = event.request_id) AS body`
 const heldRunSql = `SELECT 1 FROM run WHERE id = ? AND fencing_token = ? AND status = 'running'`
 const claimedSql = `SELECT ${columns} FROM event WHERE run_id = ? AND rendered_at IS NULL ORDER BY seq`
@@ -167,8 +173,13 @@ export function limitCharacters(events: StoredEvent[], characters: number): Stor
   return end === -1 ? events : events.slice(0, end)
 }
 
-function toEvent({ id, sessionKey, text, body, mode, source, trusted, at }: EventRow): StoredEvent {
-  return { id, sessionKey, text: text ?? readText(body ?? '{}'), mode, source, trusted: trusted === 1, at }
+function toEvent({ text, body, trusted, provenance, seq: _seq, ...event }: EventRow): StoredEvent {
+  return {
+    ...event,
+    text: text ?? readText(body ?? '{}'),
+    trusted: trusted === 1,
+    provenance: readProvenance<Provenance>(provenance),
+  }
 }
 
 /** The text of a wake from its raw body, which was validated before it was accepted. */

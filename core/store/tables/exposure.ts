@@ -1,21 +1,22 @@
-// Records which sessions and runs hold external content, and which effects their tools have had since.
+// Records which runs hold external content, which effects their tools have had since, and what they have read.
 import type { ToolEffect } from '../../plugin/plugin.ts'
+import { type Provenance, readProvenance, writeProvenance } from '../provenance.ts'
 import type { Transaction } from '../transaction.ts'
 
-export const exposureWrites = { useEffects }
+export const exposureWrites = { useEffects, recordProvenance }
 export const exposureReads = { getExposure }
 
-/** What the tools of a session, or of one run, have done since it holds external content. */
+/** What the tools of a run have done since it holds external content. */
 export interface Exposure {
-  /** True: the transcript was empty when the external content arrived. */
-  fromStart: boolean
   readsPrivate: boolean
   sends: boolean
+  /** Of what its tools have returned to it. */
+  provenance?: Provenance | undefined
 }
 
 /** The effects of a tool that is about to be called. */
 export interface EffectUse {
-  /** Session keys and ids of runs whose effects count together. */
+  /** Ids of runs whose effects count together. */
   scopes: readonly string[]
   effects: readonly ToolEffect[]
   /** True: the effects are recorded whatever the scopes have done before. */
@@ -23,34 +24,37 @@ export interface EffectUse {
 }
 
 interface ExposureRow {
-  fromStart: number
   readsPrivate: number
   sends: number
+  provenance: string | null
 }
 
-const getSql = 'SELECT from_start AS "fromStart", reads_private AS "readsPrivate", sends FROM exposure WHERE scope = ?'
-const hasTranscriptSql = 'SELECT 1 FROM transcript WHERE session_key = ? LIMIT 1'
-const insertSql = 'INSERT INTO exposure (scope, from_start, reads_private, sends) VALUES (?, ?, ?, 0)'
+const getSql = 'SELECT reads_private AS "readsPrivate", sends, provenance FROM exposure WHERE scope = ?'
+const insertSql = 'INSERT INTO exposure (scope, reads_private, sends) VALUES (?, 0, 0) ON CONFLICT (scope) DO NOTHING'
 const updateSql = 'UPDATE exposure SET reads_private = ?, sends = ? WHERE scope = ?'
+const provenanceSql = `
+  INSERT INTO exposure (scope, reads_private, sends, provenance) VALUES (?, 0, 0, ?)
+  ON CONFLICT (scope) DO UPDATE SET provenance = excluded.provenance`
 
-/** Undefined when the session or run holds no external content. */
+/** Undefined when nothing is recorded of the run. */
 export async function getExposure(tx: Transaction, scope: string): Promise<Exposure | undefined> {
   const [row] = await tx.all<ExposureRow>(getSql, scope)
-  return row && { fromStart: row.fromStart === 1, readsPrivate: row.readsPrivate === 1, sends: row.sends === 1 }
+  return (
+    row && {
+      readsPrivate: row.readsPrivate === 1,
+      sends: row.sends === 1,
+      provenance: readProvenance<Provenance>(row.provenance),
+    }
+  )
 }
 
-/** Marks a scope permanently. An earlier conversation in it is private, so the scope counts as having read it. */
-export async function exposeScope(tx: Transaction, scope: string): Promise<Exposure> {
-  const known = await getExposure(tx, scope)
-  if (known) return known
-  const fromStart = (await tx.all(hasTranscriptSql, scope)).length === 0
-  await tx.run(insertSql, scope, Number(fromStart), Number(!fromStart))
-  return { fromStart, readsPrivate: !fromStart, sends: false }
+/** Replaces what is known of the texts that the tools of a run have returned to it. */
+export async function recordProvenance(tx: Transaction, scope: string, provenance: Provenance): Promise<void> {
+  await tx.run(provenanceSql, scope, writeProvenance(provenance))
 }
 
 /**
- * Records the effects of a tool in all scopes, unless one of them has had the other effect before. In either case the
- * scopes are marked as holding external content. Of two concurrent calls, the second sees the effects of the first.
+ * Records the effects of a tool in all scopes, unless one of them has had the other effect before. Of two concurrent calls, the second sees the effects of the first.
  * @returns that other effect; then no effect was recorded
  */
 export async function useEffects(
@@ -58,7 +62,10 @@ export async function useEffects(
   { scopes, effects, force = false }: EffectUse,
 ): Promise<ToolEffect | undefined> {
   const exposures: [scope: string, exposure: Exposure][] = []
-  for (const scope of scopes) exposures.push([scope, await exposeScope(tx, scope)])
+  for (const scope of scopes) {
+    await tx.run(insertSql, scope)
+    exposures.push([scope, (await getExposure(tx, scope)) ?? { readsPrivate: false, sends: false }])
+  }
   const [reads, sends] = [effects.includes('reads-private'), effects.includes('sends')]
   if (!force && reads && exposures.some(([, used]) => used.sends)) return 'sends'
   if (!force && sends && exposures.some(([, used]) => used.readsPrivate)) return 'reads-private'

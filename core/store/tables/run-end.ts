@@ -1,4 +1,5 @@
 // Ends a run: stores its result, transcript, events and deliveries in one transaction that its fencing token guards.
+import type { TurnProvenance } from '../provenance.ts'
 import type { RunResult, RunStatus } from '../run-spec.ts'
 import type { Timestamp, Transaction } from '../transaction.ts'
 import type { UsageCount } from './budget.ts'
@@ -11,7 +12,6 @@ import {
   releaseClaimedEvents,
   setClaimedEventsAside,
 } from './event.ts'
-import { exposeScope } from './exposure.ts'
 import { releaseKey, type RunKey } from './idempotency.ts'
 import { insertDeliveries, type NewDelivery } from './outbox.ts'
 import type { RunRef } from './run.ts'
@@ -37,8 +37,8 @@ export interface RunEnd {
   steps?: readonly Step[] | undefined
   /** Where their usage is counted. */
   counted?: UsageCount | undefined
-  /** True: the transcript adds external content to the session, which is marked permanently. */
-  exposes?: boolean | undefined
+  /** Of what the transcript adds. */
+  provenance?: TurnProvenance | undefined
   /** An alert that tells a person that the run failed. */
   alert?: FailureAlert | undefined
   /** The approvals for which its calls still wait. */
@@ -106,9 +106,7 @@ async function storeEffects(tx: Transaction, run: EndedRow & { id: string }, end
   await insertSteps(tx, id, steps)
   await countUsage(tx, run, listCalls(steps))
   if (end.counted) await countSteps(tx, end.counted, steps)
-  // Before the transcript grows: an earlier conversation in the session counts as private.
-  if (end.exposes) await exposeScope(tx, sessionKey)
-  await appendTranscript(tx, { sessionKey, runId: id, at }, transcript)
+  await appendTranscript(tx, { sessionKey, runId: id, at, provenance: end.provenance }, transcript)
   await insertEvents(tx, events, at)
   await insertDeliveries(tx, deliveries, at)
   await recordChange(tx, end.audit, at)

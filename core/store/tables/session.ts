@@ -1,6 +1,7 @@
 // Sessions: when they were last used, what waits in them, and their transcripts.
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { readJson } from '../../json.ts'
+import { readProvenance, type TurnProvenance, writeProvenance } from '../provenance.ts'
 import type { Json } from '../../plugin/plugin.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
 import { listPage, mapPage, type Page, type PageRequest } from './page.ts'
@@ -84,19 +85,32 @@ export interface StoredTranscriptEntry extends NewTranscriptEntry {
   seq: number
   runId: string
   at: Timestamp
+  /** Of its turn. Undefined: it was not recorded. */
+  provenance: TurnProvenance | undefined
 }
 
-const appendSql = 'INSERT INTO transcript (session_key, run_id, message, at) VALUES (?, ?, ?, ?)'
+const appendSql = 'INSERT INTO transcript (session_key, run_id, message, at, provenance) VALUES (?, ?, ?, ?, ?)'
+
+interface EndedTurn {
+  sessionKey: string
+  runId: string
+  at: Timestamp
+  provenance: TurnProvenance | undefined
+}
 
 export async function appendTranscript(
   tx: Transaction,
-  { sessionKey, runId, at }: { sessionKey: string; runId: string; at: Timestamp },
+  { sessionKey, runId, at, provenance }: EndedTurn,
   entries: readonly NewTranscriptEntry[],
 ): Promise<void> {
-  for (const { message } of entries) await tx.run(appendSql, sessionKey, runId, JSON.stringify(message), at)
+  const written = writeProvenance(provenance)
+  for (const { message } of entries) await tx.run(appendSql, sessionKey, runId, JSON.stringify(message), at, written)
 }
 
-type TranscriptRow = Omit<StoredTranscriptEntry, 'message'> & { message: string }
+interface TranscriptRow extends Omit<StoredTranscriptEntry, 'message' | 'provenance'> {
+  message: string
+  provenance: string | null
+}
 
 /** The transcript of a session, newest entry first. */
 export async function listTranscript(
@@ -108,12 +122,13 @@ export async function listTranscript(
     table: 'transcript',
     keys: 'seq',
     where: ['session_key = ?', sessionKey] as const,
-    columns: 'seq, run_id AS "runId", message, at',
+    columns: 'seq, run_id AS "runId", message, at, provenance',
     sizeOf: ({ message }: TranscriptRow) => message.length,
   }
-  return mapPage(await listPage(tx, listing, page), ({ message, ...row }) => ({
+  return mapPage(await listPage(tx, listing, page), ({ message, provenance, ...row }) => ({
     ...row,
     message: readJson(message) as Json,
+    provenance: readProvenance<TurnProvenance>(provenance),
   }))
 }
 
@@ -134,7 +149,6 @@ const deletionSqls = [
   releaseBodiesSql,
   'DELETE FROM event WHERE session_key = ? AND run_id IS NULL',
   'DELETE FROM transcript WHERE session_key = ?',
-  'DELETE FROM exposure WHERE scope = ?',
   'DELETE FROM route WHERE session_key = ?',
   `DELETE FROM exposure WHERE scope IN (${runsSql})`,
   `DELETE FROM step WHERE run_id IN (${runsSql})`,

@@ -17,6 +17,7 @@ interface Approval {
   hidesSecrets?: boolean
   origin: string
   rule: string
+  forTurn?: 'possible' | 'approved'
   status: string
   createdAt: string
   expiresAt: string
@@ -79,6 +80,7 @@ export async function showApproval({ id, json }: One, { control, terminal }: Con
     step: approval.step === undefined ? undefined : String(approval.step),
     session: approval.sessionKey,
     'asked by': approval.rule,
+    turn: approval.forTurn === 'possible' ? 'can be approved for the turn (--turn)' : approval.forTurn,
     asked: approval.createdAt,
     until: approval.expiresAt,
     answered: approval.answeredAt,
@@ -94,11 +96,11 @@ export async function showApproval({ id, json }: One, { control, terminal }: Con
 }
 
 export async function answerApproval(
-  { id, verb, reason, json }: One & { verb: 'approve' | 'deny'; reason?: string },
+  { id, verb, reason, turn, json }: One & { verb: 'approve' | 'deny'; reason?: string; turn?: boolean },
   { control, terminal }: Context,
 ): Promise<void> {
   const path = `/api/approvals/${encodeURIComponent(id)}/${verb}`
-  const approval = await control.post<Approval>(path, verb === 'deny' ? { reason } : {})
+  const approval = await control.post<Approval>(path, verb === 'deny' ? { reason } : { for: turn ? 'turn' : 'call' })
   if (json) return terminal.printJson(approval)
   const { tool, agentId } = approval
   const done = verb === 'approve' ? 'Approved: the call is made now' : 'Denied'

@@ -37,6 +37,7 @@ const approve = defineCommand({
   name: 'approvals approve',
   description: 'Let a tool call be made as it is shown.',
   arguments: { id },
+  options: { turn: { description: 'allow further such calls until the agent has answered' } },
   needs: ['control'],
   json,
   examples: ['approvals approve 01a1f8a8-ffca-74fa-bb31-38be33811f90'],

@@ -30,6 +30,7 @@ const ReadArgs = Type.Object(
 
 const read = defineTool<Static<typeof ReadArgs>>({
   name: 'read',
+  external: 'none',
   changes: 'nothing',
   group: 'fs',
   description: 'Reads a text file of the workspace, or some of its lines.',
@@ -103,6 +104,7 @@ const ListArgs = Type.Object(
 
 const list = defineTool<Static<typeof ListArgs>>({
   name: 'list',
+  external: 'none',
   changes: 'nothing',
   group: 'fs',
   description: 'Lists a folder of the workspace.',
@@ -137,6 +139,7 @@ export default defineToolset({
     const changes = createSerialQueue()
     const write = defineTool<Static<typeof WriteArgs>>({
       name: 'write',
+      external: 'none',
       group: 'fs',
       description: 'Creates or replaces a text file of the workspace.',
       args: WriteArgs,
@@ -149,6 +152,7 @@ export default defineToolset({
     })
     const edit = defineTool<Edit>({
       name: 'edit',
+      external: 'none',
       group: 'fs',
       description: 'Replaces text in a file of the workspace.',
       args: EditArgs,

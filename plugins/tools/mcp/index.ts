@@ -38,13 +38,16 @@ export default defineToolset<Config>({
         exit: exit.signal,
         log: context.log,
         onTools: (listed, call) => {
-          offered.set(server, toTools(listed, { server, call, log: context.log }))
+          offered.set(server, toTools(listed, { server, call, external: externalTexts(settings), log: context.log }))
           offerAll(context, servers, offered)
         },
       })
     }
   },
 })
+
+/** A program of this machine describes its tools itself. A service may be somebody else's. */
+const externalTexts = ({ trusted, url }: ServerSettings) => (trusted ? 'none' : url === undefined ? 'result' : 'all')
 
 /** In the order of the configuration, so that a name clash is always resolved in the same way. */
 function offerAll(context: ToolsetContext, servers: object, offered: ReadonlyMap<string, readonly Tool[]>): void {

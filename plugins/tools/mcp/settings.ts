@@ -37,6 +37,14 @@ const Server = Type.Object(
         description: 'The URL of a server with streamable HTTP.',
       }),
     ),
+    trusted: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          'True: what its tools return was written by people whom you trust as yourself, and does not restrict the turn ' +
+          'that reads it.',
+      }),
+    ),
     headers: Type.Optional(
       ByName({
         description: 'Headers of every request, such as Authorization.',

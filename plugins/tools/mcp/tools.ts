@@ -1,6 +1,6 @@
 // Converts the tools of a server into tools of the gateway, named after the server. Invalid tools are left out.
 import { hash } from 'node:crypto'
-import { defineTool, type Log, type Tool } from 'svc-gateway/plugin'
+import { defineTool, type Log, type Tool, type ToolText } from 'svc-gateway/plugin'
 import { maxDescription, maxTools } from './limits.ts'
 import { resultOf } from './result.ts'
 import { plainSchema } from './schema.ts'
@@ -11,6 +11,8 @@ export interface ToolsDeps {
   /** The server's name in the configuration. */
   server: string
   call: CallTool
+  /** Which texts of its tools were written outside of the gateway. */
+  external: ToolText
   log: Log
 }
 
@@ -35,7 +37,7 @@ export function toTools(listed: readonly Listed[], deps: ToolsDeps): Tool[] {
   return [...tools.values()]
 }
 
-function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
+function toTool(listed: Listed, { server, call, external }: ToolsDeps): Tool {
   const { name, description, inputSchema, annotations, fault } = listed
   if (typeof fault === 'string') throw new Error(fault)
   if (typeof name !== 'string' || !/[a-z0-9]/i.test(name)) throw new Error('it has no name that can be used')
@@ -48,6 +50,7 @@ function toTool(listed: Listed, { server, call }: ToolsDeps): Tool {
       ` (from the MCP server "${cleanText(server, longestName)}")`,
     args: plainSchema(inputSchema),
     ...readAnnotations(annotations),
+    external,
     execute: (args, context) => resultOf(call(listed, args, context)),
   })
 }

@@ -56,6 +56,7 @@ export default defineToolset<Static<typeof Config>>({
       args: Args,
       // A URL can carry data to any host. A listed host may return private data.
       effects: ({ url }) => (isAllowed(readUrl(url.trim()), allowHosts) ? ['reads-private'] : ['sends']),
+      external: ({ url }) => (isAllowed(readUrl(url.trim()), allowHosts) ? 'none' : 'result'),
       async execute({ url, maxCharacters = 20_000 }, { signal, traceHeaders }) {
         addresses ??= createAddresses()
         const limits = { maxBytes, maxRedirects: 5, addresses, allowHosts, traceHeaders }
