@@ -120,5 +120,10 @@ function findRestriction(policy: PlanDeps['policy'], subject: Subject): Restrict
     .listed(starter)
     .map(({ tool }) => tool.name)
     .filter((name) => policy.judge(subject, name).isNarrowed)
-  return { mode: narrowing.mode, because: describeNarrowing(narrowing), tools: names, isExternal: !!subject.scopes }
+  return {
+    mode: narrowing.mode,
+    because: describeNarrowing(narrowing),
+    tools: names,
+    isExternal: subject.scopes !== undefined,
+  }
 }

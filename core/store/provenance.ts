@@ -65,5 +65,7 @@ export const joinTurn = ({ own, seen }: TurnProvenance): Provenance => joinProve
 /** Null: it was not recorded. */
 export const writeProvenance = (provenance: Provenance | TurnProvenance | undefined): string | null =>
   provenance === undefined ? null : JSON.stringify(provenance)
-export const readProvenance = <Kind extends Provenance | TurnProvenance>(text: string | null): Kind | undefined =>
-  text === null ? undefined : (JSON.parse(text) as Kind)
+export const readProvenance = (text: string | null): Provenance | undefined =>
+  text === null ? undefined : (JSON.parse(text) as Provenance)
+export const readTurnProvenance = (text: string | null): TurnProvenance | undefined =>
+  text === null ? undefined : (JSON.parse(text) as TurnProvenance)

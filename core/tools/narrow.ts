@@ -19,8 +19,8 @@ export interface NarrowInput {
 /** The rights of a turn. They are never more than those of who started it, and had it started. */
 export function narrow({ starter, visible, scope, mode, narrows }: NarrowInput): Subject {
   const { outside } = visible
-  const known = [starter, ...(starter.initiators ?? [])].map((one) => JSON.stringify(authorOf(one)))
-  const authors = visible.authors.filter((author) => !known.includes(JSON.stringify(author)))
+  const known = new Set([starter, ...(starter.initiators ?? [])].map((one) => JSON.stringify(authorOf(one))))
+  const authors = visible.authors.filter((author) => !known.has(JSON.stringify(author)))
   const scopes = outside.length > 0 || starter.fromHook ? [scope, ...(starter.scopes ?? [])] : starter.scopes
   const narrowing = { outside, authors, mode }
   return {

@@ -55,7 +55,7 @@ async function start({ agents = {}, tools = {}, hooks = {}, ...changes }: Record
       },
       tools: { alsoAllow: ['exec'], trusted: ['vouched'], ...tools },
       ...changes,
-      channels: { pager: {}, ...(channels as object), ...(changes['channels'] ?? {}) },
+      channels: { pager: {}, ...(channels as object), ...changes['channels'] },
     },
     dir,
   )
@@ -77,8 +77,8 @@ async function start({ agents = {}, tools = {}, hooks = {}, ...changes }: Record
   const inGroup = (text: string) => say(text, { to: 'team', group: 'group', mentioned: true })
   /** A heartbeat that nobody's words start. */
   const beat = () => runAt('heartbeat', () => gateway.post('/hooks/wake', { text: 'Tick.' }))
-  const invoke = async (tool: string, args: Document, as: Record<string, string> = asOwner, sessionKey?: string) =>
-    (await gateway.post('/tools/invoke', { tool, args, sessionKey }, as)).body.result
+  const invoke = async (tool: string, args: Document, as: Record<string, string> = asOwner) =>
+    (await gateway.post('/tools/invoke', { tool, args }, as)).body.result
   return { ...gateway, model, chat, workspace, dir, say, inGroup, beat, invoke, runsOf, outcomes }
 }
 

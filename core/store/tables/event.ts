@@ -178,7 +178,7 @@ function toEvent({ text, body, trusted, provenance, seq: _seq, ...event }: Event
     ...event,
     text: text ?? readText(body ?? '{}'),
     trusted: trusted === 1,
-    provenance: readProvenance<Provenance>(provenance),
+    provenance: readProvenance(provenance),
   }
 }
 

@@ -43,7 +43,7 @@ export async function getExposure(tx: Transaction, scope: string): Promise<Expos
     row && {
       readsPrivate: row.readsPrivate === 1,
       sends: row.sends === 1,
-      provenance: readProvenance<Provenance>(row.provenance),
+      provenance: readProvenance(row.provenance),
     }
   )
 }

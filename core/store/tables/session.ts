@@ -1,7 +1,7 @@
 // Sessions: when they were last used, what waits in them, and their transcripts.
 import type { Insertion, Row, Timestamp, Transaction } from '../transaction.ts'
 import { readJson } from '../../json.ts'
-import { readProvenance, type TurnProvenance, writeProvenance } from '../provenance.ts'
+import { readTurnProvenance, type TurnProvenance, writeProvenance } from '../provenance.ts'
 import type { Json } from '../../plugin/plugin.ts'
 import { type AuditedChange, recordChange } from './audit.ts'
 import { listPage, mapPage, type Page, type PageRequest } from './page.ts'
@@ -128,7 +128,7 @@ export async function listTranscript(
   return mapPage(await listPage(tx, listing, page), ({ message, provenance, ...row }) => ({
     ...row,
     message: readJson(message) as Json,
-    provenance: readProvenance<TurnProvenance>(provenance),
+    provenance: readTurnProvenance(provenance),
   }))
 }
 
