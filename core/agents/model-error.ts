@@ -80,9 +80,15 @@ const refusals: ReadonlySet<number> = new Set([400, 413, 422])
 /** Codes of errors that are about the text of the prompt, and of those that trying again does not mend. */
 const refusedPrompt = /invalid_(?:request|prompt|argument)|content_filter|policy|moderation|safety|bad_request/i
 const refusedCall = new RegExp(
-  `${refusedPrompt.source}|authenticat|invalid_api_key|permission|unauthorized|forbidden|not_found|billing|unsupported`,
+  `${refusedPrompt.source}|authenticat|invalid_api_key|permission|unauthorized|forbidden|not_found|billing|insufficient_quota|unsupported`,
   'i',
 )
+/** The account has no credit left. OpenAI answers 429 for it, as for a limit that passes. */
+const usedUp = /insufficient_quota|billing/i
+
+/** True if trying again does not mend the error, although its status is that of a limit that passes. */
+export const isUsedUp = (error: unknown): boolean =>
+  usedUp.test(readSaidError(findAnswerError(findLastError(error))).codes)
 /** The same in words, for errors without a code. */
 const refusedWords =
   /(?:invalid|incorrect) api key|unauthori[sz]ed|not authenticated|permission denied|forbidden|content (?:management )?policy|\b(?:model|deployment)\b.{0,80}\b(?:not found|does not exist|not supported)/i
@@ -108,7 +114,8 @@ export class SilentModelError extends Error {
 function isTransient(error: WireError, { status, codes, text }: SaidError): boolean {
   const { name, message = '' } = error
   // Within a stream, the library takes a code that it does not know for a 500.
-  if (status !== undefined) return status === 408 || status === 429 || (status >= 500 && !refusedCall.test(codes))
+  if (status === 429) return !usedUp.test(codes)
+  if (status !== undefined) return status === 408 || (status >= 500 && !refusedCall.test(codes))
   const isIncomplete =
     ['BrokenStreamError', 'SilentModelError'].includes(name ?? '') || /stream ended without a finish/.test(message)
   if (isIncomplete || isOverload(error) || isNetworkError(error)) return true
@@ -142,6 +149,7 @@ function describeCause(error: WireError, { status: statusCode, codes, text }: Sa
   if (name === 'SilentModelError' && message !== undefined) return message
   if (statusCode === 401 || statusCode === 403)
     return `The model's service refused the credential (${statusCode}); check the apiKey of its provider.`
+  if (usedUp.test(codes)) return "The account at the model's service has no credit left; check its plan and billing."
   if (statusCode === 429) return "The model's service is over its limit (429)."
   if (statusCode !== undefined) return `The model's service answered ${statusCode}.`
   if (name === 'AI_APICallError' && error.statusCode === undefined) return "The model's service could not be reached."

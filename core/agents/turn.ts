@@ -18,7 +18,7 @@ import type { Agent } from './agents.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { createOutputLimits, type ModelAnswer, type OutputLimits, readAnswer } from './model-answer.ts'
 import { createExactInputs } from './exact-inputs.ts'
-import { ModelError } from './model-error.ts'
+import { isUsedUp, ModelError } from './model-error.ts'
 import { estimateTokens, trimHistory } from './history.ts'
 import { limitOpening, limitSilence, type ModelCallObserver } from './model-silence.ts'
 import { type Model, resolveReasoning } from './models.ts'
@@ -216,7 +216,12 @@ async function openModel(
   const exactInputs = createExactInputs()
   const watched = ai.wrapLanguageModel({
     model,
-    middleware: [sendWellFormed, exactInputs.middleware, limitSilence(firstTokenTimeoutMs, input.modelCalls)],
+    middleware: [
+      sendWellFormed,
+      failWhenUsedUp,
+      exactInputs.middleware,
+      limitSilence(firstTokenTimeoutMs, input.modelCalls),
+    ],
   })
   const reasoning = resolveReasoning(input.thinking, input.model)
 
@@ -256,6 +261,17 @@ function declareTools(ai: Pick<typeof Ai, 'jsonSchema' | 'tool'>, tools: readonl
   return Object.fromEntries(
     tools.map(({ name, description, args }) => [name, ai.tool({ description, inputSchema: ai.jsonSchema(args) })]),
   )
+}
+
+/** The library would repeat every call that got 429. */
+const failWhenUsedUp: LanguageModelMiddleware = {
+  wrapStream: async ({ doStream }) => {
+    try {
+      return await doStream()
+    } catch (error) {
+      throw isUsedUp(error) ? Object.assign(error as Error, { isRetryable: false }) : error
+    }
+  },
 }
 
 /** Some model servers refuse lone surrogates, which stored messages and a model's own text may hold. */

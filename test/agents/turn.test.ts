@@ -258,6 +258,18 @@ describe.each(wires)('a turn over $wire', ({ start, kind }) => {
     expect(wire.requests).toHaveLength(1)
   })
 
+  it('does not retry a 429 that says that the account has no credit left', async () => {
+    const { wire, run } = await setUp({ start, kind })
+    wire.script({
+      status: 429,
+      body: { error: { message: 'no', type: 'insufficient_quota', code: 'insufficient_quota' } },
+    })
+    const failed = await failure(run())
+    expect(failed.message).toBe("The account at the model's service has no credit left; check its plan and billing.")
+    expect(failed.isTransient).toBe(false)
+    expect(wire.requests).toHaveLength(1)
+  })
+
   it('cuts a reply of 10 MB with a mark, and aborts the request', async () => {
     const { wire, run } = await setUp({ start, kind })
     wire.script({ text: 'x'.repeat(10_000_000) })
