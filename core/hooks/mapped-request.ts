@@ -9,6 +9,8 @@ import type { StoredRequest } from '../store/store.ts'
 
 export interface MappedRequest extends Omit<TemplateScope, 'item' | 'index'> {
   headers: Readonly<Record<string, string>>
+  /** The headers that were sent several times. Node joins their values or keeps the first. */
+  repeatedHeaders?: readonly string[]
   /** Whether the body was a form, whose fields are text. Absent: it was JSON. */
   isForm?: boolean
   /** The whole body, if its type is neither JSON nor a form. */

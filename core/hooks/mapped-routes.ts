@@ -7,7 +7,7 @@ import type {
   RouteShorthandOptionsWithHandler,
 } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { headerReader } from '../http/auth.ts'
+import { headerReader, repeatedHeadersOf } from '../http/auth.ts'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
 import { parseWebhookBody, type WebhookBody } from '../http/webhook-body.ts'
@@ -138,6 +138,7 @@ const readMappedRequest = (
   payload: body.payload,
   // Hides the headers of every mapping of this name: the request may hold the secret of one that it did not reach.
   headers: visibleHeaders(request.headers, hookRoute.hiddenHeaders),
+  repeatedHeaders: repeatedHeadersOf(request),
   query: request.query as Record<string, unknown>,
   path: name,
 })

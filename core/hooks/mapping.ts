@@ -10,6 +10,7 @@ import {
 import type { MappingConfig } from '../config/schema/schema.ts'
 import type { Schemes } from '../config/schemes.ts'
 import { GatewayError } from '../errors.ts'
+import { repeatedHeader } from '../http/auth.ts'
 import { isInputError } from '../plugin/errors.ts'
 import type { Log, Preset, RepeatKey } from '../plugin/plugin.ts'
 import type { TransformHandle } from '../sandbox/sandbox.ts'
@@ -280,7 +281,7 @@ function createPresetReader(preset: Preset, config: Record<string, unknown>) {
     },
     deliveryId(request: MappedRequest): string | RepeatKey | undefined {
       const { payload } = reader()(request.payload)
-      const id = callPreset(() => preset.deliveryId?.({ ...request, payload, config }))
+      const id = callPreset(() => preset.deliveryId?.({ ...request, headers: singleHeaders(request), payload, config }))
       return typeof id === 'string' ? notBlankOf(id) : id
     },
   }
@@ -296,10 +297,23 @@ function withFixedKey({ sessionKey, ...fields }: MappedFields): MappedFields {
     : { ...fields, ...(sessionKey !== undefined && { sessionKey }) }
 }
 
+/** The headers of a request. Reading one that was repeated throws `malformed_header`: its values would be one id. */
+function singleHeaders({ headers, repeatedHeaders = [] }: MappedRequest): MappedRequest['headers'] {
+  const single = { ...headers }
+  for (const name of repeatedHeaders)
+    Object.defineProperty(single, name, {
+      get: () => {
+        throw repeatedHeader(name)
+      },
+    })
+  return single
+}
+
 function callPreset<Result>(call: () => Result): Result {
   try {
     return call()
   } catch (cause) {
+    if (cause instanceof GatewayError && cause.code === 'malformed_header') throw cause
     if (isInputError(cause)) throw new GatewayError('invalid_request', cause.message, { cause })
     throw new GatewayError('transform_failed', undefined, { cause })
   }

@@ -194,8 +194,17 @@ function readSingleHeader({ raw: { rawHeaders } }: RawRequest, name: string): st
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const key = rawHeaders[index] as string
     if (key.toLowerCase() !== name) continue
-    if (value !== undefined) throw new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
+    if (value !== undefined) throw repeatedHeader(name)
     value = rawHeaders[index + 1]
   }
   return value === undefined ? undefined : decodeHeader(value)
+}
+
+export const repeatedHeader = (name: string): GatewayError =>
+  new GatewayError('malformed_header', `The header ${name} is repeated; send it once.`)
+
+/** The names of the headers that were sent several times, in lower case. */
+export function repeatedHeadersOf({ raw: { rawHeaders } }: RawRequest): string[] {
+  const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())
+  return names.length === new Set(names).size ? [] : names.filter((name, index) => names.indexOf(name) !== index)
 }

@@ -1,4 +1,5 @@
 // Idempotency-Key: a repeated request starts nothing new, also after a restart.
+import { createHmac } from 'node:crypto'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
@@ -91,6 +92,26 @@ describe('two keys', () => {
       'Idempotency-Key: b',
     ]
     socket.write(`POST /hooks/agent HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [^]*"malformed_header"/)
+  })
+})
+
+describe('the delivery id of a preset', () => {
+  it('returns 400 when its header is repeated', async () => {
+    const { url } = await startGateway({ agents, hooks: { presets: ['github'], github: { auth: { secret: 's' } } } })
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const body = JSON.stringify({ action: 'opened', repository: { full_name: 'a/b' }, sender: { login: 'c' } })
+    const head = [
+      'Host: x',
+      `X-Hub-Signature-256: sha256=${createHmac('sha256', 's').update(body).digest('hex')}`,
+      'X-GitHub-Event: issues',
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      'X-GitHub-Delivery: a',
+      'X-GitHub-Delivery: b',
+    ]
+    socket.write(`POST /hooks/github HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${body}`)
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 [^]*"malformed_header"/)
   })
 })
