@@ -23,16 +23,24 @@ export function createReplyRoutes({ store }: { store: Pick<Store, 'getLastRoute'
     if (known && (!before || before.at <= route.at)) known.set(route.channel, route)
   }
 
+  const read = async (sessionKey: string, channels: Iterable<string>): Promise<void> => {
+    // Set before the store is read, so that no message in the meantime is missed.
+    if (!watched.has(sessionKey)) watched.set(sessionKey, new Map())
+    const routes = await Promise.all([undefined, ...channels].map((channel) => store.getLastRoute(sessionKey, channel)))
+    for (const route of routes) if (route) note(sessionKey, route)
+  }
+  /** The first reads of the sessions. One that failed is made again. */
+  const reads = new Map<string, Promise<void>>()
+
   return {
     note,
-    watch: async (sessionKey, channels) => {
-      if (watched.has(sessionKey)) return
-      // Set before the store is read, so that no message in the meantime is missed.
-      watched.set(sessionKey, new Map())
-      const routes = await Promise.all(
-        [undefined, ...channels].map((channel) => store.getLastRoute(sessionKey, channel)),
-      )
-      for (const route of routes) if (route) note(sessionKey, route)
+    watch: (sessionKey, channels) => {
+      const first = reads.get(sessionKey) ?? read(sessionKey, channels)
+      reads.set(sessionKey, first)
+      return first.catch((error: unknown) => {
+        if (reads.get(sessionKey) === first) reads.delete(sessionKey)
+        throw error
+      })
     },
     last: (sessionKey, channel) => {
       const known = watched.get(sessionKey)
