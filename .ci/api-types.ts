@@ -1,6 +1,7 @@
 // Writes plugins/page/api/schema.ts: the types of the control API, from the OpenAPI document of a running gateway. A
 // changed route then fails the types of the page.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -114,6 +115,7 @@ async function readDocument(root: string): Promise<ApiDocument> {
   })
   const program = ['--conditions=svc-gateway-source', join(root, 'core', 'main.ts'), 'start', '--config', config]
   const gateway = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(gateway, 'exit')
   try {
     for await (const line of createInterface({ input: gateway.stdout })) {
       const url = /^listening on (\S+)$/.exec(line)?.[1]
@@ -124,6 +126,8 @@ async function readDocument(root: string): Promise<ApiDocument> {
     throw new Error('The gateway did not start.')
   } finally {
     gateway.kill()
+    // The store of the gateway is in the folder.
+    await ended
     rmSync(dir, { recursive: true, force: true })
   }
 }
