@@ -1,24 +1,33 @@
 // The scheme "hmac": the configuration describes how the sender signs with a shared secret.
 import { defineScheme, type SchemeProblem, type Static, Type } from 'svc-gateway/plugin'
 
-const Text = (description: string) => Type.Optional(Type.String({ pattern: String.raw`\S`, description }))
+const Text = (description: string, options: { default?: string } = {}) =>
+  Type.Optional(Type.String({ pattern: String.raw`\S`, ...options, description }))
 
 const Config = Type.Object({
   header: Text('the header with the token or signature.'),
-  algorithm: Type.Optional(Type.Enum(['sha256', 'sha1', 'sha512'], { description: 'the hash. Default: sha256.' })),
+  algorithm: Type.Optional(
+    Type.Enum(['sha256', 'sha1', 'sha512'], { default: 'sha256', description: 'the hash. Default: sha256.' }),
+  ),
   encoding: Type.Optional(
-    Type.Enum(['hex', 'base64'], { description: 'the encoding of the signature. Default: hex.' }),
+    Type.Enum(['hex', 'base64'], { default: 'hex', description: 'the encoding of the signature. Default: hex.' }),
   ),
   prefix: Type.Optional(Type.String({ description: 'the text before each signature, such as `sha256=`.' })),
   separator: Text('the text between several signatures in the header, such as `,`.'),
   signed: Text(
     'what is signed, a text with `{body}`, `{timestamp}`, `{method}`, `{url}`, `{headers.x-id}`. Default: `{body}`.',
+    { default: '{body}' },
   ),
   timestampHeader: Text('the header with the time of signing.'),
   timestampPrefix: Text('the text before the time, if it is in the header of the signature, such as `t=`.'),
-  timestampUnit: Type.Optional(Type.Enum(['s', 'ms'], { description: 'the unit of the timestamp. Default: s.' })),
+  timestampUnit: Type.Optional(
+    Type.Enum(['s', 'ms'], { default: 's', description: 'the unit of the timestamp. Default: s.' }),
+  ),
   secretEncoding: Type.Optional(
-    Type.Enum(['utf8', 'hex', 'base64'], { description: 'the encoding of the secret. Default: utf8.' }),
+    Type.Enum(['utf8', 'hex', 'base64'], {
+      default: 'utf8',
+      description: 'the encoding of the secret. Default: utf8.',
+    }),
   ),
 })
 type Settings = Static<typeof Config> & { url?: string }

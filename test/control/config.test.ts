@@ -301,4 +301,33 @@ describe('GET /api/config/schema', () => {
     expect(check.fits({ ...written, hooks: { enabld: true } })).toBe(false)
     expect(check.fits({ ...written, providers: { local: { kind: 'openai-compatible', baseUrl: 1 } } })).toBe(false)
   })
+
+  it('shows defaults that are not filled in, and none where a key is inherited', async () => {
+    const { channels, hooks } = (await gateway().get('/api/config/schema')).body.properties
+    const { action, wakeMode, deliver, transform, auth } = hooks.properties.mappings.items.properties
+    expect([action, wakeMode, deliver, transform.properties.timeoutMs].map((key) => key.default)).toEqual([
+      'agent',
+      'now',
+      true,
+      1000,
+    ])
+    const { algorithm, encoding, signed, timestampUnit, secretEncoding } = auth.properties
+    expect([algorithm, encoding, signed, timestampUnit, secretEncoding].map((key) => key.default)).toEqual([
+      'sha256',
+      'hex',
+      '{body}',
+      's',
+      'utf8',
+    ])
+    const { groups, dmPolicy, directSession, accounts } = channels.properties.telegram.properties
+    const { allow, requireMention } = groups.additionalProperties.properties
+    expect([allow, requireMention, dmPolicy, directSession].map((key) => key.default)).toEqual([
+      true,
+      true,
+      'allowlist',
+      'main',
+    ])
+    expect(accounts.additionalProperties.properties.dmPolicy).not.toHaveProperty('default')
+    expect(JSON.stringify({ channels, hooks })).not.toContain('"fallback":')
+  })
 })

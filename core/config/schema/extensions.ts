@@ -88,6 +88,9 @@ const accountKeys = {
 const channelKeys = {
   enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
   ...accountKeys,
+  // Shown here only: an account without them takes those of its channel.
+  dmPolicy: { ...accountKeys.dmPolicy, fallback: 'allowlist' },
+  directSession: { ...accountKeys.directSession, fallback: 'main' },
   budget: budgetKey('the messages of the channel'),
 }
 

@@ -85,11 +85,15 @@ function keysOfSchemes(schemes: ReadonlyMap<string, Scheme<never>>): Record<stri
 
 /** Schemes that share a key may declare it differently. The rules check it against the schema of the named scheme. */
 function keySchema(names: readonly string[], schemas: readonly Described[]): TSchema {
-  const [{ description = 'a setting of the scheme.', default: _default, ...type } = {}, ...others] = schemas
+  const [{ description = 'a setting of the scheme.', default: fallback, ...type } = {}, ...others] = schemas
   const text = `For ${names.join(' and ')}: ${description}`
   const isSame = others.every(({ description: _other, default: _ignored, ...one }) => isEqual(one, type))
   return Type.Optional(
-    Type.Unsafe({ ...(isSame ? type : { secret: schemas.some(({ secret }) => secret) }), description: text }),
+    Type.Unsafe({
+      ...(isSame ? type : { secret: schemas.some(({ secret }) => secret) }),
+      ...(fallback !== undefined && others.length === 0 && { fallback }),
+      description: text,
+    }),
   )
 }
 

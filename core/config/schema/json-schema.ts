@@ -30,7 +30,7 @@ function providersOfEachKind(providers: ConfigurableExtensions['providers']): ob
 }
 
 /** What holds values, not schemas. */
-const valueKeywords: ReadonlySet<string> = new Set(['default', 'enum', 'const', 'required'])
+const valueKeywords: ReadonlySet<string> = new Set(['default', 'fallback', 'enum', 'const', 'required'])
 
 /** What holds schemas by the names of keys. */
 const mapKeywords: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
@@ -43,7 +43,11 @@ function asWritten(node: unknown): unknown {
     if (mapKeywords.has(keyword) && isRecord(child)) return mapValues(child, asWritten)
     return valueKeywords.has(keyword) ? child : asWritten(child)
   })
-  const { properties, required, secret } = copy
+  const { properties, required, secret, fallback } = copy
+  if (fallback !== undefined) {
+    copy['default'] = fallback
+    delete copy['fallback']
+  }
   if (Array.isArray(required) && isRecord(properties))
     copy['required'] = required.filter((key: string) => !hasDefault(properties[key]))
   return secret === true && copy['type'] === 'string' ? withSecretFile(copy) : copy

@@ -27,6 +27,7 @@ const TransformEntry = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 60_000,
+        fallback: 1000,
         description: 'Time limit of one call, in milliseconds. Default: 1000.',
       }),
     ),
@@ -59,9 +60,14 @@ const fieldKeys = Object.fromEntries(Object.entries(overrideFields).map(fieldKey
 /** Without a default: an absent key must not replace what a transform or a preset says. */
 function fieldKeyOf([field, schema]: [string, TSchema]): [string, TSchema] {
   const { default: value, description, ...rest } = annotationsOf(schema)
-  if (isTemplateField(field)) return [templateKeys[field], OptionalText(`${description} A template.`)]
   const note = value === undefined ? '' : ` Default: \`${String(value)}\`.`
-  return [field, Type.Optional({ ...rest, description: `${description}${note}` })]
+  const shown = value !== undefined && { fallback: value }
+  if (isTemplateField(field))
+    return [
+      templateKeys[field],
+      Type.Optional(Text(`${description} A template.${note}`, shown as { fallback?: string })),
+    ]
+  return [field, Type.Optional({ ...rest, ...shown, description: `${description}${note}` })]
 }
 
 const { action, ...presetFieldKeys } = fieldKeys

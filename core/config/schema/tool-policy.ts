@@ -199,9 +199,10 @@ export const ChannelGroups = Type.Optional(
   ById(
     Type.Object(
       {
-        allow: OptionalFlag('Whether the agent reads this group. false closes it. Default: true.'),
+        allow: OptionalFlag('Whether the agent reads this group. false closes it. Default: true.', { fallback: true }),
         requireMention: OptionalFlag(
           'Whether the agent reads only messages that mention it or reply to it. Default: true.',
+          { fallback: true },
         ),
         agentId: OptionalText('The agent that answers in this group. Default: that of the account.'),
         tools: Type.Optional(Lists('The tools in this group.')),
