@@ -40,7 +40,7 @@ export const examples: readonly Example[] = pages.flatMap((page) => {
 /** What the examples rely on: a channel, agents, models, and the MCP servers of earlier examples, which idle. */
 const assumed: Document = {
   ...baseDocument,
-  channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
+  channels: { console: { allowFrom: ['console'], defaultTo: 'console' } },
   agents: { main: {}, reviewer: {} },
   providers: { ollama: { kind: 'openai-compatible', baseUrl: 'http://127.0.0.1:11434/v1' } },
   tools: { mcp: { servers: { files: { command: 'cat' }, tickets: { url: 'http://127.0.0.1:1/mcp' } } } },

@@ -114,7 +114,7 @@ describe('half a character', () => {
   it('in a message from a channel is replaced', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()
-    const config = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+    const config = chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } })
     const model = await startModel()
     model.otherwise({ text: 'Done.' })
     const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }

@@ -59,19 +59,21 @@ function renderRestriction({ mode, because, tools, isExternal }: Restriction): s
 
 function renderTask(spec: RunSpec): string {
   const { message: text, name: subject, origin } = spec
-  const { kind, name, trusted } = origin
-  if (trusted || !isFromHook(origin)) return renderSender(spec) + text
+  const { kind, name, trusted, stranger } = origin
+  const sender = renderSender(spec)
+  if (trusted || !isFromHook(origin)) return sender === '' ? text : `${sender}\nThe message:\n${text}`
   if (kind === 'hook')
     return `A webhook asks for a reply to this:\n${wrapExternalContent({ text, source: `webhook ${name}`, subject })}`
   const wrapped = wrapExternalContent({ text, source: `${kind} ${name}`, subject })
-  return `A session that a webhook started asks for a reply to this:\n${wrapped}`
+  if (kind === 'channel') return `${sender}\nA stranger asks for a reply to this:\n${wrapped}`.trimStart()
+  return `A session that a ${stranger ? 'stranger' : 'webhook'} started asks for a reply to this:\n${wrapped}`
 }
 
 /** People choose their display names, so a name is external content even when its owner is trusted. */
 function renderSender({ senderName, origin }: RunSpec): string {
   if (senderName === undefined) return ''
   const wrapped = wrapExternalContent({ text: senderName, source: `channel ${origin.name}` })
-  return `The name of the sender:\n${wrapped}\nThe message:\n`
+  return `The name of the sender:\n${wrapped}`
 }
 
 function renderEvents(events: readonly StoredEvent[]): string {

@@ -12,6 +12,7 @@ export type ProblemCode =
   | 'price_unknown'
   | 'reply_undeliverable'
   | 'secret_file_missing'
+  | 'strangers_admitted'
   | 'time_zone_unknown'
   | 'token_missing'
   | 'token_reused'

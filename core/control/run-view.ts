@@ -44,7 +44,14 @@ export const Run = Type.Object({
           description: 'How the sender of the webhook was authenticated: by the hook token, or by a signature.',
         }),
       ),
-      viaHook: Type.Optional(Type.Boolean({ description: 'True: a webhook run started it with a tool.' })),
+      viaHook: Type.Optional(
+        Type.Boolean({
+          description: "True: the run of a webhook, or of a stranger's message, started it with a tool.",
+        }),
+      ),
+      stranger: Type.Optional(
+        Type.Boolean({ description: 'True: a stranger on a channel started it, directly or through other runs.' }),
+      ),
       root: Type.Optional(
         Type.Object(
           { kind: Type.Enum([...runKinds]), name: Type.String(), mapping: Type.Optional(Type.String()) },
@@ -167,7 +174,7 @@ function viewProvenance(turn: TurnProvenance): NonNullable<Run['provenance']> {
 }
 
 /** Without the sessions and callers of other agents that it goes back to, which only the policy needs. */
-const viewOrigin = ({ kind, name, mapping, trusted, client, auth, viaHook, root, depth }: Origin): Run['origin'] => ({
+const viewOrigin = ({
   kind,
   name,
   mapping,
@@ -175,6 +182,18 @@ const viewOrigin = ({ kind, name, mapping, trusted, client, auth, viaHook, root,
   client,
   auth,
   viaHook,
+  stranger,
+  root,
+  depth,
+}: Origin): Run['origin'] => ({
+  kind,
+  name,
+  mapping,
+  trusted,
+  client,
+  auth,
+  viaHook,
+  stranger,
   root,
   depth,
 })

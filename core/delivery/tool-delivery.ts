@@ -36,6 +36,8 @@ export interface Sender {
   /** The channel and account that the client names in headers. */
   channel?: string | undefined
   accountId?: string | undefined
+  /** True: a stranger started the run. It learns no recipient of the main session. */
+  isStranger?: boolean | undefined
 }
 
 interface ToolDeliveryDeps {
@@ -67,8 +69,12 @@ export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
     const { to, accountId, channel, threadId } = applyHeaders(withName(target), withName(sender))
     const own = channel === 'last' ? undefined : await store.getLastRoute(sender.sessionKey, channel)
     const isOther = accountId !== undefined && accountId !== own?.accountId
-    if (!own || isOther || (to !== undefined && to.trim() !== own.to))
-      return { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
+    if (!own || isOther || (to !== undefined && to.trim() !== own.to)) {
+      const recipient = { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
+      if (sender.isStranger && (to === undefined || recipient.channel === 'last'))
+        throw new InputError('This work comes from a stranger, so it has no other recipient; name channel and to.')
+      return recipient
+    }
     return {
       channel: own.channel,
       to: own.to,

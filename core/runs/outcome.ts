@@ -88,12 +88,11 @@ async function resolveDeliveries(
 }
 
 /**
- * The text to deliver. Somebody who wrote on a channel also gets the reason of a failure. Failures of other runs are
+ * The text to deliver. Somebody who wrote on a channel also gets the reason of a failure, unless the operator does not know them. Failures of other runs are
  * not delivered: they are in the run summary.
  */
 function resolveText(run: StoredRun, { status, result }: AttemptResult): string | undefined {
   if (status === 'succeeded') return removeAcknowledgement(result.reply ?? '')
-  return run.kind === 'channel' && status !== 'cancelled'
-    ? `I could not answer. ${result.error?.message ?? ''}`.trim()
-    : undefined
+  if (run.kind !== 'channel' || status === 'cancelled') return undefined
+  return run.spec.origin.stranger ? 'I could not answer.' : `I could not answer. ${result.error?.message ?? ''}`.trim()
 }

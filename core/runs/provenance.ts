@@ -25,7 +25,7 @@ export function createSender({ subject, runId }: Caller): Sender {
 /** The fields of a run's origin that follow from its caller. */
 export type InheritedOrigin = Pick<
   Origin,
-  'trusted' | 'keepContent' | 'viaHook' | 'initiators' | 'scopes' | 'depth' | 'root' | 'provenance'
+  'trusted' | 'keepContent' | 'viaHook' | 'stranger' | 'initiators' | 'scopes' | 'depth' | 'root' | 'provenance'
 >
 
 interface OriginDeps {
@@ -51,6 +51,7 @@ export async function inheritOrigin({ store }: OriginDeps, caller: Caller): Prom
     provenance,
     ...(run?.spec.origin.keepContent === false && { keepContent: false }),
     ...(viaHook && { viaHook }),
+    ...(run?.spec.origin.stranger && { stranger: true }),
     ...(subject.scopes && { scopes: subject.scopes }),
     ...(depth > 0 && { depth }),
     ...(root && { root }),

@@ -34,7 +34,8 @@ const nouns = {
 
 /** Where the work comes from, for the approver. */
 function describeOrigin({ sessionKey, spec: { origin, name } }: StoredRun): string {
-  const { kind, viaHook } = origin
+  const { kind, viaHook, stranger } = origin
   const source = `${nouns[kind]} ${origin.name}${name === undefined ? '' : ` (${name})`}`
-  return `${source}${viaHook ? ', started by a webhook' : ''}, session ${sessionKey}`
+  const starter = stranger ? ', started by a stranger' : viaHook ? ', started by a webhook' : ''
+  return `${source}${starter}, session ${sessionKey}`
 }

@@ -1,5 +1,6 @@
 // Creates the tool API that a tool gets in its context, bound to the caller.
-import type { ToolDelivery, ReplyRun } from '../delivery/tool-delivery.ts'
+import type { ReplyRun, Sender, ToolDelivery } from '../delivery/tool-delivery.ts'
+import { isFileOfStranger } from '../delivery/inbound/attachments.ts'
 import type { AgentSummary, GatewayApi, ScheduleApi, ToolApi, Workspace } from '../plugin/plugin.ts'
 import type { Reach } from '../tools/reach.ts'
 import type { AllSessions } from '../sessions/sessions.ts'
@@ -35,19 +36,22 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
   return (caller) => {
     const { agentId } = caller.subject
     const workspace = trackFiles(deps, createWorkspace(agents.get(agentId).workspace), caller)
-    const sender = createSender(caller)
     const reaches = (id: string): boolean => reach(caller.subject, id)
     const reachable = (): string[] | undefined => {
       const ids = agents.all.map(({ id }) => id)
       return ids.every(reaches) ? undefined : ids.filter(reaches)
     }
     const locate = (key: string) => locateSession(agents, key)
+    const readRun = async () => (caller.runId === undefined ? undefined : await store.getRun(caller.runId))
     const resolveReplyRun = async (): Promise<ReplyRun> => {
-      const run = caller.runId === undefined ? undefined : await store.getRun(caller.runId)
-      const { deliver: reply = null, origin } = run?.spec ?? {}
+      const { deliver: reply = null, origin } = (await readRun())?.spec ?? {}
       // A webhook run does not answer the people of its session, even if they wrote there before.
       return { reply, answersSession: origin !== undefined && !isFromHook(origin) && !origin.initiators }
     }
+    const resolveSender = async (): Promise<Sender> => ({
+      ...createSender(caller),
+      isStranger: (await readRun())?.spec.origin.stranger,
+    })
     return {
       sessions: {
         list: async (filter) => {
@@ -79,8 +83,9 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
           return report
         },
       },
-      deliver: (request) => toolDelivery.send(request, { ...sender, workspace }),
-      isReplyRoute: async (target) => toolDelivery.isReplyRoute(target, sender, await resolveReplyRun()),
+      deliver: async (request) => await toolDelivery.send(request, { ...(await resolveSender()), workspace }),
+      isReplyRoute: async (target) =>
+        await toolDelivery.isReplyRoute(target, await resolveSender(), await resolveReplyRun()),
       workspace,
       schedules: schedules.apiFor(caller),
       gateway: gatewayFor(caller),
@@ -91,6 +96,8 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
 
 /** A payload may choose a part of the session key. */
 const fromSessionKeys: Provenance = { outside: ['the session keys of webhooks'], authors: [], isPrivate: false }
+
+const fromStranger: Provenance = { outside: ['a file of a stranger'], authors: [], isPrivate: false }
 
 /** A file keeps where its text came from, whoever reads it later. */
 function trackFiles(
@@ -104,6 +111,7 @@ function trackFiles(
       const file = await workspace.read(path, limit)
       const provenance = caller.sources && (await files.find(await workspace.path(), path, file))
       if (provenance) await caller.sources?.add(provenance)
+      if (isFileOfStranger(path)) await caller.sources?.add(fromStranger)
       return file
     },
     write: async (path, data) => {

@@ -32,6 +32,8 @@ export interface Origin {
   provenance?: Provenance | undefined
   /** True: text from outside started this run, through other runs. */
   viaHook?: boolean | undefined
+  /** True: a stranger on a channel started this run, directly or through other runs. */
+  stranger?: boolean | undefined
   /** The callers that had this run started by a tool. The run may use only the tools that all of them may use. */
   initiators?: readonly Initiator[] | undefined
   /** Runs with external content that started this run. The effects of its tools count for them, too. */
@@ -58,8 +60,9 @@ export interface Initiator {
   client?: string | undefined
 }
 
-/** Returns whether a webhook started the run, directly or through other runs. */
-export const isFromHook = ({ kind, viaHook }: Origin): boolean => kind === 'hook' || viaHook === true
+/** Returns whether a webhook, or a stranger on a channel, started the run, directly or through other runs. */
+export const isFromHook = ({ kind, viaHook, stranger }: Origin): boolean =>
+  kind === 'hook' || viaHook === true || stranger === true
 
 /** Returns whether a person started the run in its conversation: on a channel or in a chat of the gateway. */
 export const isFromPerson = ({ kind, trusted, initiators }: Origin): boolean =>

@@ -42,7 +42,7 @@ const shared = share(async () => {
     noted: { model: 'noted/m', heartbeat: { every: '1s' } },
   }
   const groups = { Ops: { tools: { deny: ['session_status'] } }, '*': {} }
-  const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['*'], groups } })
+  const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['ann'], groups } })
   const providers = { ...model.providers, noted: noted.providers['double'] }
   return { model, noted, chat, ...(await start(providers, { agents, ...plugged }, dir)) }
 })

@@ -40,7 +40,7 @@ export async function startPriced(changes: BudgetDocument = {}, { beside, prepar
   prepare?.(dir)
   const compose = ({ hooks, agents, channels, plugins: own = [], ...others }: BudgetDocument): Document => {
     const { defaults, ...otherAgents } = (agents ?? {}) as { defaults?: Document }
-    const { plugins, channels: chats } = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+    const { plugins, channels: chats } = chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } })
     return {
       providers: model.providers,
       plugins: [...plugins, ...own],

@@ -183,7 +183,7 @@ describe('svc-gateway doctor finds in the running gateway', () => {
     const file = writeConfig(dir, {
       gateway: { port: 0, auth: { token: tokens.gateway } },
       hooks: { token: tokens.hooks },
-      channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
+      channels: { console: { allowFrom: ['console'], defaultTo: 'console' } },
     })
     const gateway = await spawnGateway(file)
     onTestFinished(() => void gateway.end('SIGKILL'))

@@ -21,7 +21,7 @@ const hookToken = 'Q8rW2zXv5KpLm7TnYc4bHd9sGj3f'
 const clean = {
   gateway: { port: 0, auth: { token: gatewayToken } },
   hooks: { enabled: true, token: hookToken },
-  channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
+  channels: { console: { allowFrom: ['console'], defaultTo: 'console' } },
 }
 
 function writeConfig(dir: string, changes: Document = {}): string {
@@ -127,7 +127,7 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
     ['package_missing'],
     (dir) => {
       writeFileSync(join(dir, 'pager.js'), pager, { mode: 0o600 })
-      writeConfig(dir, { plugins: ['./pager.js'], channels: { pager: { allowFrom: ['*'] } } })
+      writeConfig(dir, { plugins: ['./pager.js'], channels: { pager: { allowFrom: ['1'] } } })
     },
   ],
   [
@@ -236,6 +236,11 @@ const seeds: [name: string, ids: Finding['id'][], seed: Seed][] = [
     'a secret file that is missing',
     ['secret_file_missing'],
     (dir) => writeConfig(dir, { hooks: { token: { file: 'hook-token' } } }),
+  ],
+  [
+    'a channel where strangers may write',
+    ['strangers_admitted'],
+    (dir) => writeConfig(dir, { channels: { console: { dmPolicy: 'open', defaultTo: 'console' } } }),
   ],
   [
     'a secret file that everybody can read',

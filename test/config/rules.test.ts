@@ -254,7 +254,7 @@ describe('agents.<id>.heartbeat', () => {
   })
 
   it.each(['none', 'last', 'pager'])('accepts the target %s', (target) => {
-    const channels = "channels: { pager: { key: 'a-key', allowFrom: ['*'] } }"
+    const channels = "channels: { pager: { key: 'a-key', allowFrom: ['1'] } }"
     expect(warningsOf(`{ ${channels}, agents: { a: { heartbeat: { target: '${target}' } } } }`)).toEqual([])
   })
 })

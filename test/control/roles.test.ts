@@ -265,7 +265,7 @@ async function startHouse() {
     gateway: { auth: { token: gatewayToken, clients } },
     budget: [{ per: '1d', runs: 1000 }],
     agents: { main: {}, ops: {}, defaults: { heartbeat: { every: 0 }, budget: [{ per: '1d', runs: 100 }] } },
-    channels: { console: { allowFrom: ['*'], defaultTo: 'console' } },
+    channels: { console: { allowFrom: ['console'], defaultTo: 'console' } },
   })
   const [main, ops] = [await addRecords(gateway, 'main'), await addRecords(gateway, 'ops')]
   return { ...gateway, main, ops }

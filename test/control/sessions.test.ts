@@ -110,7 +110,10 @@ describe('GET /api/sessions/:key', () => {
   it('returns the last route', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()
-    const { get } = await startGateway({ ...still, ...chat.config(dir, { 'chat-native': { allowFrom: ['*'] } }) }, dir)
+    const { get } = await startGateway(
+      { ...still, ...chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } }) },
+      dir,
+    )
     expect(await chat.say({ text: 'Hello', to: 'room-1' })).toBe('accepted')
     const { body } = await get('/api/sessions/agent:main:main')
     expect(body.lastRoute).toMatchObject({

@@ -10,7 +10,7 @@ it('sends to the defaultTo of the named account, not to the last recipient of an
   const config = (accounts: Document) => ({
     agents: { defaults: { heartbeat: { every: 0 } } },
     hooks: { mappings: [mapping] },
-    ...chat.config(dir, { 'chat-native': { allowFrom: ['*'], accounts } }),
+    ...chat.config(dir, { 'chat-native': { allowFrom: ['ann'], accounts } }),
   })
   const running = await startGateway(config({ work: {}, home: { defaultTo: 'ops' } }), dir)
   await expect.poll(() => chat.connected.length).toBe(2)

@@ -29,7 +29,7 @@ it('returns 400 for a rendered template', async () => {
 })
 
 it('fails the delivery when the channel is known only later', async () => {
-  const { post, chat } = await start({}, { allowFrom: ['*'] })
+  const { post, chat } = await start({}, { allowFrom: ['ann'] })
   await chat.say({})
   await chat.holds(1)
   expect((await post('/hooks/agent', { message: 'Go.', to: 'ann!' })).body.warnings).toEqual([refusal])

@@ -8,7 +8,7 @@ import { share } from '../share.ts'
 async function start() {
   const [chat, model, dir] = [await startChat(), await startModel(), temporaryFolder()]
   const agents = { defaults: { heartbeat: { every: 0 }, model: 'double/m' } }
-  const channels = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+  const channels = chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } })
   const changes = { agents, providers: model.providers, gateway: { drainSeconds: 0 }, ...channels }
   const gateway = await startGateway(changes, dir)
   return { chat, model, ...gateway }

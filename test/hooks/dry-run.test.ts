@@ -40,7 +40,7 @@ function contentOf(dir: string): unknown {
 
 async function start() {
   const [model, chat, dir] = [await startModel(), await startChat(), temporaryFolder()]
-  const { plugins, channels } = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+  const { plugins, channels } = chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } })
   const agents = {
     defaults: {
       model: 'double/m',

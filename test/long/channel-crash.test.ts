@@ -123,7 +123,7 @@ async function surviveKills(double: ChannelDouble, { replies, trigger }: Burst) 
   return { runs, inFlight, unknown: items.map(({ id }) => id), events: await waitingTexts(dir) }
 }
 
-/** Each sender has a session of their own, so that the events wait in the main session. */
+/** Each sender is a stranger with a session of their own, so that the events wait in the main session. */
 async function configFor({ name, settings }: ChannelDouble): Promise<Record<string, unknown>> {
   const model = await startModel()
   model.otherwise((request) => {
@@ -131,7 +131,7 @@ async function configFor({ name, settings }: ChannelDouble): Promise<Record<stri
     return { text: replyOf(Number(index)) }
   })
   const defaults = { maxConcurrent: 16, maxAttempts: 2 * kills, heartbeat: { every: 0 }, model: 'double/m' }
-  const channel = { ...settings, allowFrom: ['*'], directSession: 'sender' }
+  const channel = { ...settings, allowFrom: ['*'] }
   return { agents: { defaults }, providers: model.providers, channels: { [name]: channel } }
 }
 

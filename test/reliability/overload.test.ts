@@ -107,7 +107,7 @@ async function startOnFullDisk() {
   const chat = await startChat()
   const dir = temporaryFolder()
   const agents = { defaults: { heartbeat: { every: 0 } } }
-  const channels = chat.config(dir, { 'chat-native': { allowFrom: ['*'] } })
+  const channels = chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } })
   const gateway = await start(dir, { agents, log: { level: 'warn' }, ...channels })
   await expect.poll(() => chat.connected).toHaveLength(1)
   limitFiles(gateway.process.pid!, 4096)

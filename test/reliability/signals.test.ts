@@ -90,7 +90,11 @@ describe('SIGTERM', () => {
   })
 
   it('ends a gateway that continued after its standard input was closed', async () => {
-    const gateway = launch(temporaryFolder(), { channels: { console: { input: true, allowFrom: ['*'] } } }, 'pipe')
+    const gateway = launch(
+      temporaryFolder(),
+      { channels: { console: { input: true, allowFrom: ['console'] } } },
+      'pipe',
+    )
     await gateway.says('listening on')
     gateway.child.stdin!.end('Is anybody there?\n')
     await gateway.says('run ended')

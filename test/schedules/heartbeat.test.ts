@@ -83,8 +83,8 @@ const shared = share(async () => {
     reserved: {},
   }
   const plugged = chat.config(dir, {
-    'chat-native': { defaultTo: 'lobby', allowFrom: ['*'] },
-    'chat-none': { allowFrom: ['*'] },
+    'chat-native': { defaultTo: 'lobby', allowFrom: ['ann'] },
+    'chat-none': { allowFrom: ['ann'] },
   })
   return { chat, model, ...(await start(model, { agents }, { dir, ...plugged })) }
 })
@@ -134,7 +134,7 @@ describe('a wake', () => {
   it('in a busy session waits, and renders only the events that are left', async () => {
     const [model, chat, dir] = [await startModel(), await startChat(), temporaryFolder()]
     model.script({ text: 'Hello.' }, ok)
-    const { post } = await start(model, {}, { dir, ...chat.config(dir, { 'chat-native': { allowFrom: ['*'] } }) })
+    const { post } = await start(model, {}, { dir, ...chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } }) })
     await post('/hooks/wake', { text: 'early', mode: 'next-heartbeat' })
     await chat.say({ text: 'Hi.' })
     await post('/hooks/wake', { text: 'late' })

@@ -38,7 +38,7 @@ export async function startTools(
   dir = temporaryFolder(),
 ): Promise<ToolGateway> {
   const chat = await startChat()
-  const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['*'], groups } })
+  const plugged = chat.config(dir, { 'chat-native': { allowFrom: ['ann'], groups } })
   const gateway = await startGateway(
     { agents, hooks: { enabled: true, token: hookToken, replyToSender: true }, ...plugged, ...changes },
     dir,

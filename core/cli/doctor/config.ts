@@ -1,5 +1,5 @@
 // Checks the configuration as `check` does, and what is legal but has no effect: hooks that are off, closed channels.
-import { listAccess } from '../../config/channels/access.ts'
+import { admitsAnybody, listAccess } from '../../config/channels/access.ts'
 import { channelName } from '../../config/channels/names.ts'
 import type { ConfigProblem, ProblemCode } from '../../config/config-error.ts'
 import { commandLine } from '../../config/file/locate.ts'
@@ -104,8 +104,7 @@ export const checkChannels = withConfig(({ resolved: { config }, extensions }) =
     .map(([name]) => closedChannel(name)),
 )
 
-const isClosed = (section: ChannelConfig): boolean =>
-  listAccess(section).every(({ allowFrom, dmPolicy }) => allowFrom.length === 0 && dmPolicy === 'allowlist')
+const isClosed = (section: ChannelConfig): boolean => !listAccess(section).some(admitsAnybody)
 
 /** Whether replies, alerts or the messages of heartbeats are sent there. */
 function isOutgoing(

@@ -54,6 +54,7 @@ export const findingIds = [
   'secret_file_readable',
   'state_not_writable',
   'state_readable',
+  'strangers_admitted',
   'time_zone_unknown',
   'token_missing',
   'token_reused',

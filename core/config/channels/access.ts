@@ -21,6 +21,25 @@ export function resolveAccess(section: ChannelConfig, accountId: string): Access
 export const listAccess = (section: ChannelConfig): Access[] =>
   Object.keys(section.accounts ?? { default: {} }).map((id) => resolveAccess(section, id))
 
+/** Whether the list contains `*`, which allows everybody. */
+export const allowsEverybody = (allowFrom: readonly string[]): boolean => allowFrom.some(isWildcard)
+
+/** Whether strangers may write: senders that `allowFrom` does not list by id and that nobody has approved. */
+export const admitsStrangers = ({ allowFrom, dmPolicy }: Access): boolean =>
+  dmPolicy === 'open' || allowsEverybody(allowFrom)
+
+/** Whether somebody may write, or may be approved to. */
+export const admitsAnybody = ({ allowFrom, dmPolicy }: Access): boolean =>
+  allowFrom.length > 0 || dmPolicy !== 'allowlist'
+
+/** Whether a direct message can go to the main session, and set the recipient of replies to `last`. */
+export const canReachMainSession = (access: Access): boolean => {
+  const { allowFrom, dmPolicy, directSession } = access
+  if (directSession === 'sender') return false
+  if (directSession === 'shared' && admitsStrangers(access)) return true
+  return dmPolicy === 'pairing' || allowFrom.some((id) => !isWildcard(id))
+}
+
 /** The entry with the longest id that `groupId` equals or begins with, or else the entry `*`. */
 export function findGroup(
   groups: NonNullable<ChannelGroupsConfig>,
@@ -29,7 +48,10 @@ export function findGroup(
   const entries = Object.entries(groups)
   const wanted = `${normalize(groupId)}:`
   const named = entries.filter(([id]) => wanted.startsWith(`${normalize(id)}:`))
-  return named.toSorted(([a], [b]) => b.length - a.length)[0] ?? entries.find(([id]) => id.trim() === '*')
+  return named.toSorted(([a], [b]) => b.length - a.length)[0] ?? entries.find(([id]) => isWildcard(id))
 }
+
+/** `*` stands for all senders or groups. */
+export const isWildcard = (id: string): boolean => id.trim() === '*'
 
 const normalize = (id: string): string => id.trim().toLowerCase()

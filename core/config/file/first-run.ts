@@ -91,7 +91,7 @@ const firstConfigText = (
   // The channels for replies. The console prints them.
   channels: {
     console: {
-      allowFrom: ['*'],
+      allowFrom: ['console'],
       defaultTo: 'console',
     },
   },

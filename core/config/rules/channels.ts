@@ -1,6 +1,7 @@
 // Checks channels and providers: required settings of accounts, and names of providers.
 import { listProblems } from '../../typebox.ts'
 import { resolveAccounts } from '../accounts.ts'
+import { admitsStrangers, allowsEverybody, isWildcard, resolveAccess } from '../channels/access.ts'
 import { findIdProblem, normalizeId } from '../channels/ids.ts'
 import { agentIdsOf } from '../schema/agents.ts'
 import type { Channel } from '../../plugin/plugin.ts'
@@ -15,6 +16,7 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
     const channel = extensions.channels.get(name)
     if (!channel || !section.enabled) continue
     yield* defaultToRules(name, section, context)
+    yield* strangerRules(name, section)
     const parts: [string[], AccountConfig][] = [
       [['channels', name], section],
       ...Object.entries(section.accounts ?? {}).map(([id, account]): [string[], AccountConfig] => [
@@ -38,6 +40,40 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
       problem: 'is not a valid provider name; it must not be blank, contain "/" or have surrounding spaces',
     }))
 }
+
+/** Says for each account, or for the channel if it has none, what strangers may do there. */
+function* strangerRules(name: string, section: ChannelConfig): Iterable<RuleFinding> {
+  for (const id of Object.keys(section.accounts ?? { default: {} })) {
+    const access = resolveAccess(section, id)
+    if (!admitsStrangers(access)) continue
+    const own = section.accounts?.[id]
+    const warn = (key: 'dmPolicy' | 'allowFrom' | 'directSession' | 'groups', problem: string): RuleFinding => ({
+      keys: ['channels', name, ...(own?.[key] === undefined ? [] : ['accounts', id]), key],
+      code: 'strangers_admitted',
+      problem,
+      warning: true,
+    })
+    const { dmPolicy, allowFrom, directSession, groups } = access
+    if (directSession === 'shared') yield warn('directSession', sharedSession)
+    else yield warn(dmPolicy === 'open' ? 'dmPolicy' : 'allowFrom', separateSessions)
+    const named = Object.entries(groups ?? {}).filter(([group]) => !isWildcard(group))
+    const open = named.filter(([, { allow, tools }]) => allow !== false && !tools).map(([group]) => `"${group}"`)
+    if (open.length > 0 && allowsEverybody(allowFrom)) yield warn('groups', describeOpenGroups(open))
+  }
+}
+
+const sharedSession =
+  'is "shared", and strangers may write: they read and steer the conversation of the main session, and get the ' +
+  'replies to "last"; set "main" to give each of them a session of its own'
+
+const separateSessions =
+  'lets strangers write to the agent. Each has a session of its own with the tools of a webhook, at your expense; ' +
+  'list the senders that you know in allowFrom, use dmPolicy "pairing", or limit strangers with tools.byOrigin.hook ' +
+  'and a budget of the channel'
+
+const describeOpenGroups = (groups: readonly string[]): string =>
+  `lists ${groups.join(', ')}, where strangers may use every tool of the agent, because allowFrom has "*"; ` +
+  'set tools of these groups, or list the senders that you know in allowFrom'
 
 function* defaultToRules(name: string, section: ChannelConfig, context: RuleContext): Iterable<RuleFinding> {
   const keys = ['channels', name]

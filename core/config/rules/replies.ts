@@ -1,7 +1,7 @@
 // Warns about replies that cannot be delivered, because of the channel or a missing recipient.
 import { resolveAccounts } from '../accounts.ts'
 import { channelName } from '../channels/names.ts'
-import { listAccess } from '../channels/access.ts'
+import { canReachMainSession, listAccess } from '../channels/access.ts'
 import type { ChannelConfig } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
@@ -27,11 +27,11 @@ export function* replyWarnings(
   if (name !== 'last') yield* channelWarnings({ name, to, accountId }, context)
   else if (!canResolveLast({ to, accountId }, context)) {
     const problem =
-      'sends replies to "last", but nobody may write to the agent on any channel (allowFrom), so they are not delivered'
+      'sends replies to "last", but on no channel may anybody write to the main session, so they are not delivered'
     yield {
       keys: [],
       code: 'reply_undeliverable',
-      problem: `${problem}; set a channel and a recipient ("to"), or ${howToDisable}`,
+      problem: `${problem}; list senders in allowFrom, set a channel and a recipient ("to"), or ${howToDisable}`,
       warning: true,
     }
   }
@@ -69,7 +69,7 @@ function* channelWarnings(
         'accountId',
         `is not an account of channels.${name}, so replies are not delivered; its accounts: ${ids || 'none'}`,
       )
-    else if (to === undefined && account.defaultTo === undefined && !acceptsMessages(section)) {
+    else if (to === undefined && account.defaultTo === undefined && !setsLast(section)) {
       yield warn('channel', `is "${name}", where replies have no recipient; set "to" or channels.${name}.defaultTo`)
     }
   }
@@ -79,12 +79,11 @@ function* channelWarnings(
 function canResolveLast({ to, accountId }: Pick<ReplyTarget, 'to' | 'accountId'>, context: RuleContext): boolean {
   const { config, extensions } = context
   const canReceive = Object.entries(config.channels).some(
-    ([name, section]) => extensions.channels.has(name) && section.enabled && acceptsMessages(section),
+    ([name, section]) => extensions.channels.has(name) && section.enabled && setsLast(section),
   )
   const name = channelName(extensions.channels, config.session.fallbackChannel)
   return canReceive || Array.from(channelWarnings({ name, to, accountId }, context)).length === 0
 }
 
-/** Whether somebody may write to the agent, or may be approved to. */
-const acceptsMessages = (section: ChannelConfig): boolean =>
-  listAccess(section).some(({ allowFrom, dmPolicy }) => allowFrom.length > 0 || dmPolicy !== 'allowlist')
+/** Whether a message to the main session can come in, which defines the recipient. */
+const setsLast = (section: ChannelConfig): boolean => listAccess(section).some(canReachMainSession)

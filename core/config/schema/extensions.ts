@@ -74,10 +74,10 @@ const accountKeys = {
     }),
   ),
   directSession: Type.Optional(
-    Type.Enum(['main', 'sender'], {
+    Type.Enum(['main', 'sender', 'shared'], {
       description:
-        'The session of direct messages: the main session of the agent, or a session for each sender. ' +
-        'Default: "main".',
+        'The session of direct messages. "main": the main session of the agent; each stranger has a session of its ' +
+        'own. "sender": each sender has one. "shared": the main session, also for strangers. Default: "main".',
     }),
   ),
   agentId: OptionalText('The agent that answers. Default: the default agent.'),

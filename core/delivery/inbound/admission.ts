@@ -1,9 +1,12 @@
 // Decides whether the agent reads a message: by its sender, its group, and whether it mentions the agent.
-import { type Access, findGroup, type GroupConfig } from '../../config/channels/access.ts'
+import { type Access, allowsEverybody, findGroup, type GroupConfig, isWildcard } from '../../config/channels/access.ts'
 import type { InboundMessage } from '../../plugin/plugin.ts'
 
 /** Why a message is ignored. */
 export type Refusal = 'sender' | 'group' | 'mention'
+
+/** A stranger is let in by `*` or `dmPolicy: 'open'` alone: the operator neither lists it by id nor has approved it. */
+export type Admission = { refusal: Refusal } | { isStranger: boolean }
 
 interface AdmissionRequest {
   access: Access
@@ -12,14 +15,14 @@ interface AdmissionRequest {
   isApproved(): Promise<boolean>
 }
 
-/** @returns nothing if the agent reads the message */
-export async function findRefusal({ access, message, isApproved }: AdmissionRequest): Promise<Refusal | undefined> {
+export async function admit({ access, message, isApproved }: AdmissionRequest): Promise<Admission> {
   const refusal = message.group ? findGroupRefusal(access, message) : undefined
-  if (refusal) return refusal
-  const { dmPolicy } = access
-  if (dmPolicy === 'open' && !message.group) return undefined
-  if (idsOf(message).some((id) => isListed(access.allowFrom, id))) return undefined
-  return dmPolicy === 'pairing' && (await isApproved()) ? undefined : 'sender'
+  if (refusal) return { refusal }
+  const { allowFrom, dmPolicy } = access
+  if (idsOf(message).some((id) => isListed(allowFrom, id))) return { isStranger: false }
+  if (dmPolicy !== 'allowlist' && (await isApproved())) return { isStranger: false }
+  const isOpen = allowsEverybody(allowFrom) || (dmPolicy === 'open' && !message.group)
+  return isOpen ? { isStranger: true } : { refusal: 'sender' }
 }
 
 function findGroupRefusal(access: Access, message: AdmissionRequest['message']): Refusal | undefined {
@@ -28,18 +31,25 @@ function findGroupRefusal(access: Access, message: AdmissionRequest['message']):
   return (group?.requireMention ?? true) && !message.mentioned ? 'mention' : undefined
 }
 
+type Place = Pick<InboundMessage, 'group' | 'to'>
+
 /** The configuration of the group in which a message was written. */
-export const groupOf = (
-  { groups }: Access,
-  { group, to }: Pick<InboundMessage, 'group' | 'to'>,
-): GroupConfig | undefined => (group && groups ? findGroup(groups, to)?.[1] : undefined)
+export const groupOf = (access: Access, place: Place): GroupConfig | undefined => findEntry(access, place)?.[1]
+
+/** Whether the operator has listed this group. Strangers can add the account to any other group themselves. */
+export const isListedGroup = (access: Access, place: Place): boolean => {
+  const [id] = findEntry(access, place) ?? []
+  return id !== undefined && !isWildcard(id)
+}
+
+const findEntry = ({ groups }: Access, { group, to }: Place): ReturnType<typeof findGroup> =>
+  group && groups ? findGroup(groups, to) : undefined
 
 /** All ids of the sender. */
 export const idsOf = ({ from: { id, otherIds = [] } }: Pick<InboundMessage, 'from'>): string[] => [id, ...otherIds]
 
-/** Without a list no sender is allowed; `*` allows all. */
 const isListed = (allowFrom: readonly string[], sender: string): boolean =>
-  allowFrom.some((allowed) => allowed.trim() === '*' || allowed.trim().toLowerCase() === sender.trim().toLowerCase())
+  allowFrom.some((allowed) => !isWildcard(allowed) && allowed.trim().toLowerCase() === sender.trim().toLowerCase())
 
 /**
  * A mention by name, on platforms that do not tell who is mentioned: `@helper …`, `helper: …` or `helper, …`.

@@ -1,6 +1,6 @@
 // Stores the files that come with a message in the workspace of the agent, and describes them to the agent.
 import { createHash } from 'node:crypto'
-import { extname } from 'node:path'
+import { extname, posix } from 'node:path'
 import { describeError } from '../../errors.ts'
 import type { Attachment, InboundMessage, Log } from '../../plugin/plugin.ts'
 import { TooLargeError } from '../../kit/read-bytes.ts'
@@ -16,6 +16,8 @@ interface AttachmentContext {
   /** Identifies the message. The files of a repeated message replace those that were stored before. */
   key: string
   at: number
+  /** True: a stranger has sent them. */
+  isExternal?: boolean
   /** Fields for the log. */
   source: object
 }
@@ -29,6 +31,13 @@ interface AttachmentsDeps {
 
 /** Most files of one message that are stored. */
 const maxAttachments = 10
+
+/** What strangers send has a folder of its own, so that whoever reads it there is known to read external content. */
+const strangersFolder = 'inbox/strangers'
+
+/** Whether a path in a workspace leads to a file that a stranger has sent. Some file systems ignore upper case. */
+export const isFileOfStranger = (path: string): boolean =>
+  `${posix.normalize(path.replaceAll('\\', '/')).toLowerCase()}/`.startsWith(`${strangersFolder}/`)
 
 export function createAttachments({ saveFile, downloads, log }: AttachmentsDeps): Attachments {
   /** What was said about each file, because a message that could not be stored is described again. */
@@ -74,12 +83,12 @@ function describeFile({ name, type, size }: Attachment): string {
   return [safeName(name), safeType, size === undefined ? 'unknown size' : formatBytes(size)].join(', ')
 }
 
-function pathOf({ name }: Attachment, index: number, { key, at }: AttachmentContext): string {
+function pathOf({ name }: Attachment, index: number, { key, at, isExternal }: AttachmentContext): string {
   const safe = safeName(name)
   const extension = extname(safe)
   const id = createHash('sha256').update(`${key}\n${index}`).digest('hex').slice(0, 8)
   const day = new Date(at).toISOString().slice(0, 10)
-  return `inbox/${day}/${safe.slice(0, safe.length - extension.length)}-${id}${extension}`
+  return `${isExternal ? strangersFolder : 'inbox'}/${day}/${safe.slice(0, safe.length - extension.length)}-${id}${extension}`
 }
 
 /** Letters, digits, dots, dashes and underscores; at most 60 characters, which is less than any file system's limit. */

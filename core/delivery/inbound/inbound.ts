@@ -16,7 +16,7 @@ import type {
   NewRoute,
   Store,
 } from '../../store/store.ts'
-import { findRefusal, groupOf, idsOf, withoutMention } from './admission.ts'
+import { admit, groupOf, idsOf, isListedGroup, withoutMention } from './admission.ts'
 import type { Attachments } from './attachments.ts'
 import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
 import type { Account } from '../connections/connections.ts'
@@ -68,6 +68,9 @@ interface Inbound {
   message: InboundMessage
   agent: InboundAgent
   sessionKey: string
+  isStranger: boolean
+  /** True: a stranger wrote it, and not in a group that the operator has listed. */
+  isExternal: boolean
   address: NewRoute
   at: number
 }
@@ -101,8 +104,9 @@ export function createInbound(deps: InboundDeps): Receive {
     const answer = await answers.take(source, message)
     if (answer) return answer.reply === undefined ? 'ignored' : await acceptReply(source, message, answer.reply)
     const isApproved = () => pairing.isApproved(source, idsOf(message))
-    const refusal = await findRefusal({ access, message, isApproved })
-    if (refusal) {
+    const admission = await admit({ access, message, isApproved })
+    if ('refusal' in admission) {
+      const { refusal } = admission
       logRefusal({ refusal, message, source, section })
       if (refusal === 'sender' && access.dmPolicy === 'pairing' && !message.group)
         await pairing.request(source, message)
@@ -113,9 +117,12 @@ export function createInbound(deps: InboundDeps): Receive {
     const idempotency = createKey(source, message, at)
     // Looked up first, so that a repeated message is not downloaded again, and a repeated command not executed again.
     if (await store.hasKey(idempotency, at)) return 'duplicate'
+    const { isStranger } = admission
     const inbound = {
       agent,
-      sessionKey: resolveSession(access, { channel, message, agent }),
+      sessionKey: resolveSession(access, { channel, message, agent, isStranger }),
+      isStranger,
+      isExternal: isStranger && !isListedGroup(access, message),
       message,
       address: toAddress(source, message),
       at,
@@ -158,15 +165,19 @@ function findNameMention(message: InboundMessage, { id, name }: InboundAgent): I
   return text === undefined ? message : { ...message, text, mentioned: true }
 }
 
-/** A group has a session of its own. Direct messages share the main session, or each sender has one. */
+/**
+ * A group has a session of its own. Direct messages go to the main session, or each sender has a session. The sessions
+ * of strangers have another name than those of other senders: who is listed later begins a new one.
+ */
 function resolveSession(
-  access: Access,
-  { channel, message, agent }: Pick<Inbound, 'message' | 'agent'> & { channel: string },
+  { directSession }: Access,
+  { channel, message, agent, isStranger }: Pick<Inbound, 'message' | 'agent' | 'isStranger'> & { channel: string },
 ): string {
   const { group, from, to } = message
   if (group) return agentSessionKey(agent.id, `${channel}:${group}:${to}`)
-  if (access.directSession === 'sender') return agentSessionKey(agent.id, `${channel}:direct:${from.id}`)
-  return agent.mainSession
+  if (directSession === 'shared') return agent.mainSession
+  if (isStranger) return agentSessionKey(agent.id, `${channel}:stranger:${from.id}`)
+  return directSession === 'sender' ? agentSessionKey(agent.id, `${channel}:direct:${from.id}`) : agent.mainSession
 }
 
 const toAddress = (
@@ -180,7 +191,7 @@ type Work = Pick<AcceptCommand, 'runs' | 'deliveries' | 'state'>
 async function planWork(deps: InboundDeps, inbound: Inbound): Promise<Work> {
   const { commands, createId } = deps
   const { message, address } = inbound
-  const command = parseChatCommand(message.text)
+  const command = mayCommand(inbound) ? parseChatCommand(message.text) : undefined
   if (!command) return { runs: [await planRun(deps, inbound)] }
   const { answer, state } = await commands.execute(command, { ...inbound, source: sourceOf(inbound) })
   const goesOn = command.name === 'new' && (command.rest !== '' || message.attachments?.length)
@@ -191,16 +202,20 @@ async function planWork(deps: InboundDeps, inbound: Inbound): Promise<Work> {
   }
 }
 
+/** In a shared main session, a stranger must not end the work or the conversation of others. */
+const mayCommand = ({ isStranger, sessionKey, agent }: Inbound): boolean =>
+  !isStranger || sessionKey !== agent.mainSession
+
 /** The sender gets one sentence in each window of the budget, and then no answer. */
 async function planRefusal(
   { store, createId }: InboundDeps,
-  { address, message: { threadId } }: Inbound,
+  { address, message: { threadId }, isStranger }: Inbound,
   { key: budget, window, message }: BudgetError,
 ): Promise<Work> {
   const owner = 'budget-notice'
   const key = JSON.stringify([budget, address.channel, address.accountId, address.to, threadId ?? null])
   if ((await store.getState(owner, key)) === window) return {}
-  const text = `I cannot answer now. ${message}`
+  const text = isStranger ? 'I cannot answer now.' : `I cannot answer now. ${message}`
   return {
     state: { owner, key, value: window },
     deliveries: [{ id: createId(), runId: '', ...address, text, status: 'pending', reason: null }],
@@ -216,14 +231,14 @@ const sourceOf = ({ message, address: { channel, accountId } }: Inbound): AuditS
 
 async function planRun(
   { attachments, maxAttempts, createId }: InboundDeps,
-  { message, agent, sessionKey, address, at }: Inbound,
+  { message, agent, sessionKey, isExternal, address, at }: Inbound,
 ): Promise<NonNullable<AcceptCommand['runs']>[number]> {
   const { channel, accountId } = address
   const key = JSON.stringify([channel, accountId, message.id])
   const source = { channel, accountId }
   const spec: RunSpec = {
-    message: await attachments.describe(message, { agentId: agent.id, key, at, source }),
-    origin: { kind: 'channel', name: channel, trusted: true },
+    message: await attachments.describe(message, { agentId: agent.id, key, at, source, isExternal }),
+    origin: { kind: 'channel', name: channel, trusted: !isExternal, ...(isExternal && { stranger: true }) },
     senderName: message.from.name?.trim().slice(0, longestName) || undefined,
     deliver: { channel, to: message.to, accountId, threadId: message.threadId, route: message.route },
     wakeMode: 'next-heartbeat',

@@ -26,7 +26,7 @@ describe('writeFirstConfig', () => {
       hooks: { enabled: true, path: '/hooks', token: hookToken },
       agents: { defaults: { model: 'builtin/rules', heartbeat: { target: 'last' } } },
       session: { fallbackChannel: 'console' },
-      channels: { console: { enabled: true, allowFrom: ['*'], defaultTo: 'console' } },
+      channels: { console: { enabled: true, allowFrom: ['console'], defaultTo: 'console' } },
     })
     expect(new Set([gatewayToken, hookToken, writeFirstConfig(file, { force: true }).hookToken]).size).toBe(3)
     expect(hookToken).toMatch(/^[\w-]{43}$/)

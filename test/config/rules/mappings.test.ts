@@ -312,8 +312,7 @@ describe('recipients of replies', () => {
   const preset = { channels: { pager: { key: 'a-key', defaultTo: '1', accounts: { eu: {} } } } }
   const warnings = (keys: object, rest: object) =>
     warningsOf(JSON.stringify({ ...rest, hooks: { mappings: [{ ...path, deliver: true, ...keys }] } }))
-  const nobody =
-    'hooks.mappings[0] sends replies to "last", but nobody may write to the agent on any channel (allowFrom)'
+  const nobody = 'hooks.mappings[0] sends replies to "last", but on no channel may anybody write to the main session'
 
   it.each([
     [

@@ -57,7 +57,9 @@ describe('a direct message', () => {
   })
 
   it('goes to a session for each sender with directSession "sender", and not to the main session', async () => {
-    const { chat, sessions, post } = await start({ 'chat-native': { allowFrom: ['*'], directSession: 'sender' } })
+    const { chat, sessions, post } = await start({
+      'chat-native': { allowFrom: ['ann', 'bob'], directSession: 'sender' },
+    })
     await chat.say({ from: { id: 'Ann' }, to: 'ann' })
     await chat.say({ from: { id: 'bob' }, to: 'bob' })
     expect((await chat.holds(2)).map(({ to }) => to).toSorted()).toEqual(['ann', 'bob'])
@@ -188,7 +190,10 @@ describe('the agent', () => {
 
   it('is that of the group, of the account, of the channel, or the default agent', async () => {
     const groups = { help: { agentId: 'Support' }, '*': {} }
-    const { chat, sessions } = await start({ 'chat-native': { allowFrom: ['*'], agentId: 'work', groups } }, { agents })
+    const { chat, sessions } = await start(
+      { 'chat-native': { allowFrom: ['ann'], agentId: 'work', groups } },
+      { agents },
+    )
     await chat.say({})
     await chat.say(inGroup('help'))
     await chat.say(inGroup('room', { group: 'channel' }))
@@ -204,7 +209,7 @@ describe('the agent', () => {
     const model = await startModel()
     model.script({ text: 'Hello.' })
     const { chat } = await start(
-      { 'chat-native': { allowFrom: ['*'], accounts: { one: { agentId: 'work' } } } },
+      { 'chat-native': { allowFrom: ['ann'], accounts: { one: { agentId: 'work' } } } },
       {
         providers: model.providers,
         agents: { defaults: { ...defaults, model: 'double/m' }, main: {}, work: { systemPrompt: 'You are at work.' } },

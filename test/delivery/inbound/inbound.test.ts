@@ -7,7 +7,7 @@ import { reconfigure } from '../../reconfigure.ts'
 import { share } from '../../share.ts'
 
 const quiet = { heartbeat: { every: 0 } }
-const open = { allowFrom: ['*'] }
+const open = { allowFrom: ['ann'] }
 
 async function start(
   channels: Parameters<Awaited<ReturnType<typeof startChat>>['config']>[1],

@@ -42,7 +42,7 @@ async function startFull() {
       providers: model.providers,
       hooks: { maxQueuedRuns: 1 },
       gateway: { drainSeconds: 0 },
-      ...chat.config(dir, { 'chat-native': { allowFrom: ['*'] } }),
+      ...chat.config(dir, { 'chat-native': { allowFrom: ['ann'] } }),
     },
     dir,
   )

@@ -100,7 +100,11 @@ async function askAccess({ name, target }: Channel): Promise<Changes> {
       hint: 'an unknown sender gets a code, which you approve with "pairing approve"',
     },
     { value: async () => ({}), label: 'Nobody', hint: 'the agent only sends messages' },
-    { value: async () => ({ allowFrom: ['*'] }), label: 'Everybody who finds the account' },
+    {
+      value: async () => ({ allowFrom: ['*'] }),
+      label: 'Everybody who finds the account',
+      hint: 'strangers get sessions of their own',
+    },
   ])
   const { description = '' } = target as { description?: string }
   const allowed = await access()
