@@ -106,7 +106,9 @@ async function marksGroups<Config>(scene: Scene<Config>) {
   const said = [you]
   if (scene.can('say')) {
     await platform.say?.('hello alone')
-    said.push(await gateway.next())
+    const alone = await gateway.next()
+    expect(alone.group, 'the group of a direct message').toBeUndefined()
+    said.push(alone)
   }
   for (const message of said) await reply(gateway, message)
   expect((await platform.messages()).map(({ to }) => to)).toEqual(said.map(({ to }) => to))

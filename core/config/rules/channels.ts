@@ -1,12 +1,12 @@
 // Checks channels and providers: required settings of accounts, and names of providers.
 import { listProblems } from '../../typebox.ts'
 import { resolveAccounts } from '../accounts.ts'
-import { admitsStrangers, allowsEverybody, isWildcard, resolveAccess } from '../channels/access.ts'
+import { type Access, admitsStrangers, allowsEverybody, isWildcard, resolveAccess } from '../channels/access.ts'
 import { findIdProblem, normalizeId } from '../channels/ids.ts'
-import { agentIdsOf } from '../schema/agents.ts'
+import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import type { Channel } from '../../plugin/plugin.ts'
 import { suggest } from '../nearest.ts'
-import type { AccountConfig, ChannelConfig } from '../schema/schema.ts'
+import type { AccountConfig, ChannelConfig, Config } from '../schema/schema.ts'
 import { recipientRules } from './recipients.ts'
 import { at, type RuleContext, type RuleFinding } from './rule.ts'
 
@@ -16,7 +16,7 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
     const channel = extensions.channels.get(name)
     if (!channel || !section.enabled) continue
     yield* defaultToRules(name, section, context)
-    yield* strangerRules(name, section)
+    yield* strangerRules(name, section, config)
     const parts: [string[], AccountConfig][] = [
       [['channels', name], section],
       ...Object.entries(section.accounts ?? {}).map(([id, account]): [string[], AccountConfig] => [
@@ -42,7 +42,7 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
 }
 
 /** Says for each account, or for the channel if it has none, what strangers may do there. */
-function* strangerRules(name: string, section: ChannelConfig): Iterable<RuleFinding> {
+function* strangerRules(name: string, section: ChannelConfig, config: Config): Iterable<RuleFinding> {
   for (const id of Object.keys(section.accounts ?? { default: {} })) {
     const access = resolveAccess(section, id)
     if (!admitsStrangers(access)) continue
@@ -56,11 +56,24 @@ function* strangerRules(name: string, section: ChannelConfig): Iterable<RuleFind
     const { dmPolicy, allowFrom, directSession, groups } = access
     if (directSession === 'shared') yield warn('directSession', sharedSession)
     else yield warn(dmPolicy === 'open' ? 'dmPolicy' : 'allowFrom', separateSessions)
+    const lifted = findLifted(access, config)
+    if (lifted !== undefined) yield warn(dmPolicy === 'open' ? 'dmPolicy' : 'allowFrom', describeLifted(lifted))
     const named = Object.entries(groups ?? {}).filter(([group]) => !isWildcard(group))
     const open = named.filter(([, { allow, tools }]) => allow !== false && !tools).map(([group]) => `"${group}"`)
     if (open.length > 0 && allowsEverybody(allowFrom)) yield warn('groups', describeOpenGroups(open))
   }
 }
+
+/** The list that allows tools to webhooks, and so to the strangers who write to the same agent. */
+function findLifted({ agentId }: Access, { agents, tools }: Config): string | undefined {
+  const id = agentId?.trim().toLowerCase() ?? defaultAgentId(agents)
+  const { allow } = agents[id]?.tools?.byOrigin?.hook ?? {}
+  if (allow) return allow.length > 0 ? `agents.${id}.tools.byOrigin.hook.allow` : undefined
+  return tools.byOrigin?.hook?.allow?.length ? 'tools.byOrigin.hook.allow' : undefined
+}
+
+const describeLifted = (list: string): string =>
+  `lets strangers use the tools in ${list} without the rule of two; set agentId to an agent without this list`
 
 const sharedSession =
   'is "shared", and strangers may write: they read and steer the conversation of the main session, and get the ' +

@@ -84,6 +84,20 @@ describe('strangers', () => {
     )
   })
 
+  it('are warned about if tools are allowed to the webhooks of their agent', () => {
+    const own = { tools: { byOrigin: { hook: { allow: ['exec'] } } } }
+    const rest = {
+      ...own,
+      agents: { main: {}, deployer: own, support: { tools: { byOrigin: { hook: { allow: [] } } } } },
+    }
+    const accounts = { a: {}, b: { agentId: 'Deployer' }, c: { agentId: 'support' } }
+    const warnings = warningsOf(withPager({ dmPolicy: 'open', accounts }, rest))
+    expect(warnings.filter((warning) => warning.includes('without the rule of two'))).toEqual([
+      expect.stringContaining('channels.pager.dmPolicy lets strangers use the tools in tools.byOrigin.hook.allow'),
+      expect.stringContaining('channels.pager.dmPolicy lets strangers use the tools in agents.deployer.tools.byOrigin'),
+    ])
+  })
+
   it.each([
     ['senders are listed', { allowFrom: ['1'], directSession: 'shared' }],
     ['senders must be approved', { dmPolicy: 'pairing', directSession: 'shared' }],
