@@ -88,8 +88,8 @@ async function resolveDeliveries(
 }
 
 /**
- * The text to deliver. Somebody who wrote on a channel also gets the reason of a failure, unless the operator does not know them. Failures of other runs are
- * not delivered: they are in the run summary.
+ * The text to deliver. Somebody who wrote on a channel also hears of a failure, and of its reason unless they are a
+ * stranger. Failures of other runs are not delivered: they are in the run summary.
  */
 function resolveText(run: StoredRun, { status, result }: AttemptResult): string | undefined {
   if (status === 'succeeded') return removeAcknowledgement(result.reply ?? '')

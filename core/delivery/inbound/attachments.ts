@@ -88,7 +88,8 @@ function pathOf({ name }: Attachment, index: number, { key, at, isExternal }: At
   const extension = extname(safe)
   const id = createHash('sha256').update(`${key}\n${index}`).digest('hex').slice(0, 8)
   const day = new Date(at).toISOString().slice(0, 10)
-  return `${isExternal ? strangersFolder : 'inbox'}/${day}/${safe.slice(0, safe.length - extension.length)}-${id}${extension}`
+  const folder = isExternal ? strangersFolder : 'inbox'
+  return `${folder}/${day}/${safe.slice(0, safe.length - extension.length)}-${id}${extension}`
 }
 
 /** Letters, digits, dots, dashes and underscores; at most 60 characters, which is less than any file system's limit. */

@@ -209,13 +209,13 @@ const mayCommand = ({ isStranger, sessionKey, agent }: Inbound): boolean =>
 /** The sender gets one sentence in each window of the budget, and then no answer. */
 async function planRefusal(
   { store, createId }: InboundDeps,
-  { address, message: { threadId }, isStranger }: Inbound,
+  { address, message: { threadId }, isExternal }: Inbound,
   { key: budget, window, message }: BudgetError,
 ): Promise<Work> {
   const owner = 'budget-notice'
   const key = JSON.stringify([budget, address.channel, address.accountId, address.to, threadId ?? null])
   if ((await store.getState(owner, key)) === window) return {}
-  const text = isStranger ? 'I cannot answer now.' : `I cannot answer now. ${message}`
+  const text = isExternal ? 'I cannot answer now.' : `I cannot answer now. ${message}`
   return {
     state: { owner, key, value: window },
     deliveries: [{ id: createId(), runId: '', ...address, text, status: 'pending', reason: null }],

@@ -9,7 +9,7 @@ type Context = CommandContext<'control'>
 interface Run extends TimedRun {
   id: string
   kind: string
-  origin: { name: string; mapping?: string }
+  origin: { name: string; mapping?: string; stranger?: boolean }
   agentId: string
   sessionKey: string
   traceId?: string
@@ -83,7 +83,9 @@ export async function showRun(
     run: run.id,
     status: run.status,
     kind: run.kind,
-    origin: [origin.name, origin.mapping && `mapping ${origin.mapping}`].filter(Boolean).join(', '),
+    origin: [origin.name, origin.mapping && `mapping ${origin.mapping}`, origin.stranger && 'a stranger']
+      .filter(Boolean)
+      .join(', '),
     agent: run.agentId,
     session: run.sessionKey,
     trace: run.traceId,

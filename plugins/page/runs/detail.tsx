@@ -100,7 +100,7 @@ function Loaded({ run, back }: { run: Run; back: string }) {
         <Section title="Where it comes from">
           <Facts
             of={[
-              ['Started by', `${run.origin.kind} ${run.origin.name}`],
+              ['Started by', `${run.origin.kind} ${run.origin.name}${run.origin.stranger ? ', by a stranger' : ''}`],
               ['Mapping', run.origin.mapping],
               ['Request', run.requestId && <RecordLink key="r" view="requests" id={run.requestId} />],
               [

@@ -134,11 +134,16 @@ describe('a direct message of a stranger', () => {
     expect(answers).toEqual([expect.stringContaining('"to":"eve"'), refused, refused])
   })
 
-  it('is not told why there is no answer', async () => {
-    const { chat, model } = shared()
+  it('is not told why there is no answer, and a reply that fails is external content for the owner', async () => {
+    const { chat, model, get } = await start({ 'chat-native': { allowFrom: ['ann', '*'] } })
     model.script({ status: 401 })
-    await chat.say({ from: { id: 'eva' }, to: 'eva' })
-    expect((await chat.holds(1, 'eva'))[0]!.text).toBe('I could not answer.')
+    chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'gone' } })
+    await chat.say(eve)
+    await expect.poll(async () => (await get('/api/sessions/main')).body.waitingEvents).toBe(1)
+    expect(chat.attempts.at(-1)).toMatchObject({ to: 'eve', text: 'I could not answer.' })
+    const { length } = model.requests
+    await chat.say({ ...ann, text: 'What is new?' })
+    expect(await model.prompt(length)).toMatch(/<<<OUTSIDE[^]*I could not answer\.[^]*>>>/)
   })
 
   it('commands only its own session', async () => {
