@@ -144,6 +144,7 @@ describe('a direct message of a stranger', () => {
     const { length } = model.requests
     await chat.say({ ...ann, text: 'What is new?' })
     expect(await model.prompt(length)).toMatch(/<<<OUTSIDE[^]*I could not answer\.[^]*>>>/)
+    await chat.holds(1, 'ann')
   })
 
   it('commands only its own session', async () => {
