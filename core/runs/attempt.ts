@@ -16,7 +16,7 @@ import type { Redactor } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { Json, Log } from '../plugin/plugin.ts'
 import { countSuspicious } from '../sessions/external-content.ts'
-import type { RunResult } from '../store/run-spec.ts'
+import type { RunResult, RunSpec } from '../store/run-spec.ts'
 import type { Step, Store, StoredEvent, StoredRun } from '../store/store.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 import type { FileSources } from '../tools/file-sources.ts'
@@ -200,7 +200,7 @@ async function executeTurn(
   const sources = await openTurnSources(store, {
     plan,
     read: context.sources.read,
-    isAwaited: run.spec.isAwaited === true && !run.spec.origin.repliesToSender,
+    isAwaited: repliesToOutsider(run.spec),
     signal,
   })
   let stop: BudgetStop | undefined
@@ -241,6 +241,10 @@ async function executeTurn(
   deps.onStep(run, lastStep)
   return { ...result, steps: [lastStep] }
 }
+
+/** Whether the reply goes to somebody who wrote the task and is no user of the gateway. */
+const repliesToOutsider = ({ isAwaited, deliver, origin }: RunSpec): boolean =>
+  (isAwaited === true && !origin.repliesToSender) || (origin.stranger === true && deliver !== null)
 
 interface EndedTurn {
   plan: TurnPlan
