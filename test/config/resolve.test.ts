@@ -32,6 +32,7 @@ describe('an empty document', () => {
         allowRequestSessionKey: false,
         mappings: [],
         presets: [],
+        replyToSender: false,
         transformsDir: expect.stringMatching(/\/transforms$/),
       },
       agents: {
@@ -45,6 +46,7 @@ describe('an empty document', () => {
           heartbeat: { every: '30m', target: 'none', ackMaxChars: 300 },
         },
       },
+      narrowChats: true,
       tools: { subagents: { maxDepth: 1, maxActive: 8 }, timeoutSeconds: 60, weather: { unit: 'c' } },
       session: {
         mainKey: 'main',
