@@ -47,7 +47,12 @@ describe('an empty document', () => {
         },
       },
       narrowChats: true,
-      tools: { subagents: { maxDepth: 1, maxActive: 8 }, timeoutSeconds: 60, weather: { unit: 'c' } },
+      tools: {
+        narrowChats: true,
+        subagents: { maxDepth: 1, maxActive: 8 },
+        timeoutSeconds: 60,
+        weather: { unit: 'c' },
+      },
       session: {
         mainKey: 'main',
         scope: 'per-agent',
