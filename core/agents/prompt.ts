@@ -7,10 +7,12 @@ import type { Agent } from './agents.ts'
 /** How many events and characters one turn renders at most. The rest waits for the next turn. */
 export const eventBatch = { count: 100, characters: 64 * 1024 } as const
 
-export function renderSystemPrompt(agent: Agent): string {
+/** `restriction`: what the texts that the turn sees take away. It comes last, because it changes. */
+export function renderSystemPrompt(agent: Agent, restriction?: Restriction): string {
   return [
     agent.systemPrompt ?? `You are ${agent.name}, an agent that people and systems reach through svc-gateway.`,
     externalContentNotice,
+    ...(restriction ? [renderRestriction(restriction)] : []),
   ].join('\n\n')
 }
 
@@ -19,8 +21,6 @@ export interface PromptInput {
   events: readonly StoredEvent[]
   /** The heartbeat notes, if any. */
   notes?: string | undefined
-  /** What the texts that this turn sees take away. Absent: nothing. */
-  restriction?: Restriction | undefined
 }
 
 export interface Restriction {
@@ -34,11 +34,9 @@ export interface Restriction {
 }
 
 /** The user message of the turn. */
-export function renderPrompt({ spec, events, notes, restriction }: PromptInput): string {
+export function renderPrompt({ spec, events, notes }: PromptInput): string {
   const renderedNotes = notes ? `Notes for periodic checks (HEARTBEAT.md):\n${notes}` : ''
-  return [renderEvents(events), restriction ? renderRestriction(restriction) : '', renderedNotes, renderTask(spec)]
-    .filter(Boolean)
-    .join('\n\n')
+  return [renderEvents(events), renderedNotes, renderTask(spec)].filter(Boolean).join('\n\n')
 }
 
 /** Lets the agent report what it could not do, instead of trying again and again. */

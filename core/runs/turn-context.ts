@@ -8,7 +8,7 @@ import type { Config } from '../config/schema/schema.ts'
 import type { Json } from '../plugin/plugin.ts'
 import { readConversationStart } from '../sessions/conversation-start.ts'
 import { readTranscript } from '../sessions/transcript.ts'
-import { joinProvenance, joinTurn, type Provenance, unknownProvenance } from '../store/provenance.ts'
+import { joinProvenance, joinTurn, noProvenance, type Provenance, unknownProvenance } from '../store/provenance.ts'
 import { retryUntilStored } from '../store/retry-until-stored.ts'
 import type {
   Step,
@@ -36,7 +36,7 @@ export interface TurnContext {
 }
 
 interface TurnContextDeps {
-  config: Pick<Config, 'session'>
+  config: Pick<Config, 'gateway'>
   store: Store
   agents: Agents
   /** The time of the store. */
@@ -56,10 +56,11 @@ export async function readTurnContext(
     const { messages, seen, direct } = await readHistory(store, run.sessionKey, limits)
     const steps = run.steps > 0 ? await store.readSteps(run.id) : []
     const approvals = steps.length > 0 ? await store.readRunApprovals(run.id) : []
+    const read = steps.length > 0 ? (await store.getExposure(run.id))?.provenance : undefined
     const sources = {
       seen,
-      // The model reads the steps of earlier attempts again.
-      read: steps.length > 0 ? (await store.getExposure(run.id))?.provenance : undefined,
+      // The model reads the steps of earlier attempts again, and why calls were denied.
+      read: joinProvenance(read ?? noProvenance, ...approvals.map((one) => writtenByApprover(deps.config, one))),
       isLifted: approvals.some(({ status, forTurn }) => status === 'approved' && forTurn),
     }
     // Another model may have written them.
@@ -97,6 +98,16 @@ export async function readHistory(
 /** Of messages of a transcript. */
 export const joinEntries = (entries: readonly Pick<StoredTranscriptEntry, 'provenance'>[]): Provenance =>
   joinProvenance(...entries.map(({ provenance }) => (provenance ? joinTurn(provenance) : unknownProvenance)))
+
+/** Of the reason of a denial. Whoever is no client of the configuration is the operator, or is listed as an approver. */
+function writtenByApprover(
+  { gateway }: TurnContextDeps['config'],
+  { agentId, answeredBy, reason }: StoredApproval,
+): Provenance {
+  const client = reason === null ? undefined : gateway.auth.clients.find(({ name }) => name === answeredBy?.id)?.name
+  const author = { caller: 'agent', agentId, sessionKey: `agent:${agentId}`, client } as const
+  return client === undefined ? noProvenance : { outside: [], authors: [author], isPrivate: false }
+}
 
 const isTurnStart = (message: Json): boolean => (message as { role?: Json } | null)?.role === 'user'
 

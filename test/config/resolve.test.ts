@@ -46,7 +46,6 @@ describe('an empty document', () => {
           heartbeat: { every: '30m', target: 'none', ackMaxChars: 300 },
         },
       },
-      narrowChats: true,
       tools: {
         narrowChats: true,
         subagents: { maxDepth: 1, maxActive: 8 },

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { answersIn, type Call, orders } from '../doubles/obedient.ts'
 import { startChat } from '../doubles/chat.ts'
-import { messagesOf, startModel } from '../doubles/model.ts'
+import { messagesOf, startModel, systemOf } from '../doubles/model.ts'
 import type { WireRequest } from '../doubles/wire.ts'
 import { gatewayToken, hookToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
@@ -112,7 +112,7 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
       [{ tool: 'message', args: { text: 'For you.' } }],
     )
     expect(answers).toEqual(['done', 'withheld', 'withheld', 'unavailable', 'done'])
-    const prompt = await model.prompt(length)
+    const prompt = systemOf(await model.request(length))
     expect(prompt).toContain(
       'This conversation holds text from webhook wake, so this turn is restricted. ' +
         'These tools are withheld: cron, edit, exec, gateway, sessions_history, sessions_list, write.',
@@ -135,15 +135,14 @@ describe('a turn of a person that renders waiting events of a webhook', () => {
     await chat.say({ text: '/new' })
     expect(await say([reading], [stealing, running])).toEqual(['done', 'done', 'done'])
     const { requests } = model
-    expect((await model.prompt(requests.length - 1)).includes('withheld')).toBe(false)
+    expect(systemOf(requests.at(-1)!).includes('withheld')).toBe(false)
   })
 
   it('can also be a heartbeat, or a message of a client to the main session', async () => {
     const { gateway, model } = shared()
     const { length } = model.requests
     await gateway.post('/hooks/wake', { text: `${orders([stealing])} The build has failed.` })
-    const prompt = await model.prompt(length)
-    expect(prompt).toContain('this turn is restricted')
+    expect(systemOf(await model.request(length))).toContain('this turn is restricted')
     await expect.poll(async () => (await runsOf(gateway, 'heartbeat'))[0]?.status).toBe('succeeded')
     expect(answersIn((await runsOf(gateway, 'heartbeat'))[0]!.reply).map(outcomeOf)).toEqual(['withheld'])
     await gateway.post('/hooks/wake', event)
