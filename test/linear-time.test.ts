@@ -1,6 +1,7 @@
 // What reads texts of models and strangers on the main thread takes time that grows with their length, and no faster.
 import { describe, expect, it } from 'vitest'
 import { describeBinaryContent } from '../core/agents/binary-content.ts'
+import { withoutFetches } from '../core/delivery/format/pictures.ts'
 import { parseChatCommand } from '../core/delivery/inbound/chat-commands.ts'
 import { clip, line, quote } from '../core/kit/text.ts'
 import { readHtml } from '../core/kit/read-html.ts'
@@ -15,6 +16,7 @@ const readers: Record<string, (text: string) => unknown> = {
   'heartbeat acknowledgements': (text) => isAcknowledgement(text, 300),
   'replies without acknowledgements': (text) => removeAcknowledgement(`${text}HEARTBEAT_OK${text}`),
   'chat commands': parseChatCommand,
+  'pictures in messages': withoutFetches,
   'texts of events': (text) => [clip(text), line(text), quote(text)],
 }
 
@@ -25,6 +27,13 @@ const parts = [
   '&',
   '&#',
   '<div>',
+  '!',
+  '[',
+  '![',
+  '![x](',
+  '[![x](',
+  '<img ',
+  '<img src=x>',
   '</div>',
   '<p>',
   '<ul><li>',

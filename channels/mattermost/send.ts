@@ -13,6 +13,9 @@ interface SenderDeps {
 /** The property of a post that carries the key of a message. */
 const keyName = 'svc_gateway_key'
 
+/** For a preview, the server would fetch an address that the agent wrote, before anybody has opened it. */
+const withoutPreviews = { unsafe_links: 'true' }
+
 export function createSender({ api, directory, botUserId }: SenderDeps): Pick<Connection, 'send' | 'reconcile'> {
   async function prepare({ to, file }: OutboundMessage): Promise<{ channel_id: string; file_ids?: string[] }> {
     const channel_id = await directory.channelOf(to)
@@ -34,7 +37,7 @@ export function createSender({ api, directory, botUserId }: SenderDeps): Pick<Co
         ...prepared,
         message: text,
         ...(threadId !== undefined && { root_id: threadId }),
-        props: { [keyName]: key },
+        props: { [keyName]: key, ...withoutPreviews },
         // For 30 seconds, the server drops a second post with this id.
         pending_post_id: `${botUserId}:${key}`,
       })

@@ -46,6 +46,8 @@ export default defineChannel<Static<typeof Config>>({
     format: 'markdown',
     idempotency: 'reconcile',
     maxFileBytes: 100 * 1024 * 1024,
+    // The text of a message with a file cannot be sent without link previews.
+    maxCaption: 0,
     maxChoices: 5,
   },
   packages: () => ({ '@slack/web-api': '8.2.0', '@slack/socket-mode': '3.1.0' }),

@@ -50,7 +50,7 @@ export function createSender({ web, directory, state }: SenderDeps): Sender {
     const metadata = { event_type: eventType, event_payload: { key } }
     const content = choices ? toBlocks(text, choices) : { markdown_text: text }
     try {
-      const { ts } = await web.chat.postMessage({ ...toThread(destination), ...content, metadata })
+      const { ts } = await web.chat.postMessage({ ...toThread(destination), ...content, ...withoutPreviews, metadata })
       return { outcome: 'sent', ...(ts !== undefined && { id: ts }) }
     } catch (error) {
       return toUnsent(error)
@@ -58,7 +58,7 @@ export function createSender({ web, directory, state }: SenderDeps): Sender {
   }
 
   async function sendFile(
-    { key, text }: OutboundMessage,
+    { key }: OutboundMessage,
     { file, destination }: { file: NonNullable<OutboundMessage['file']>; destination: Destination },
   ): Promise<SendResult> {
     let id: string
@@ -71,8 +71,7 @@ export function createSender({ web, directory, state }: SenderDeps): Sender {
     }
     try {
       const { channel: channel_id, ...thread } = toThread(destination)
-      const comment = text === '' ? {} : { initial_comment: text }
-      await web.files.completeUploadExternal({ files: [{ id, title: file.name }], channel_id, ...thread, ...comment })
+      await web.files.completeUploadExternal({ files: [{ id, title: file.name }], channel_id, ...thread })
       return { outcome: 'sent', id }
     } catch (error) {
       return toUnsent(error)
@@ -80,11 +79,19 @@ export function createSender({ web, directory, state }: SenderDeps): Sender {
   }
 
   async function removeChoices({ id, to, text }: SentMessage): Promise<void> {
-    await web.chat.update({ channel: await directory.conversationOf(to), ts: id, ...toBlocks(text) })
+    await web.chat.update({
+      channel: await directory.conversationOf(to),
+      ts: id,
+      ...toBlocks(text),
+      ...withoutPreviews,
+    })
   }
 
   return { send, removeChoices, reconcile: createReconcile({ web, directory, uploads }) }
 }
+
+/** For a preview, Slack would fetch an address that the agent wrote, before anybody has opened it. */
+const withoutPreviews = { unfurl_links: false, unfurl_media: false } as const
 
 /** Buttons need blocks, and Slack does not accept `markdown_text` beside them. `text` is shown in notifications. */
 function toBlocks(markdown: string, choices: readonly MessageChoice[] = []) {

@@ -129,6 +129,7 @@ const limitMembers: Members<ChannelLimits> = {
   format: 'anything?',
   idempotency: 'anything',
   maxFileBytes: 'anything?',
+  maxCaption: 'anything?',
   maxChoices: 'anything?',
 }
 
@@ -332,6 +333,9 @@ function* channelFaults({ limits, aliases }: Fields, options: VerifyOptions): It
     if (!isAbsent && (!Number.isSafeInteger(limits[key]) || (limits[key] as number) < 1))
       yield fault(`limits.${key}`, `\`limits.${key}\` must be a whole number of at least 1`)
   }
+  const { maxCaption = 0 } = limits
+  if (!Number.isSafeInteger(maxCaption) || (maxCaption as number) < 0)
+    yield fault('limits.maxCaption', '`limits.maxCaption` must be a whole number of at least 0')
   yield* formatFaults(limits['format'], options)
   for (const [key, values] of Object.entries(limitChoices))
     if (!values.includes(limits[key] as string | undefined)) {

@@ -149,7 +149,7 @@ export interface ChannelLimits {
   unit?: 'utf16' | 'codepoints' | 'bytes'
   /**
    * The format of `text` in `send`. Agents write Markdown; the gateway converts it.
-   * - `markdown`: unchanged.
+   * - `markdown`: unchanged, except that pictures by address become links and HTML becomes text.
    * - `html`: only the tags `b i s u code pre a blockquote`, with escaped text.
    * - `plain`: without marks; links are followed by their address.
    * - `ranges`: as `plain`, with `ranges` beside the text, which say what is bold, code and so on.
@@ -166,6 +166,11 @@ export interface ChannelLimits {
   idempotency: 'native' | 'reconcile' | 'none'
   /** Largest file that `send` accepts, in bytes. Absent: the channel sends no files. */
   maxFileBytes?: number
+  /**
+   * Longest text that `send` gets together with a file, in characters; a longer one is sent before the file. At most
+   * and by default 1000. Set 0 if the platform would make link previews of such a text.
+   */
+  maxCaption?: number
   /** How many choices a message can have. Absent: none. The text of a message says, too, what can be answered. */
   maxChoices?: number
 }
@@ -207,6 +212,10 @@ export interface ChannelContext extends AccountContext {
 
 /** One connected account of a channel. */
 export interface Connection {
+  /**
+   * Sends one message. Switch off link previews: an agent that reads a hostile text may write an address that contains a
+   * secret, and nothing may fetch it before somebody opens it.
+   */
   send(message: OutboundMessage): Promise<SendResult>
   /** Ends the connection. Resolves when it holds no resources any more. */
   close(): Promise<void>

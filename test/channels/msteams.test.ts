@@ -17,6 +17,7 @@ import {
   type TeamsDouble,
   tenantId,
 } from '../doubles/msteams.ts'
+import { picturesIn } from '../doubles/fetches.ts'
 
 const to = 'a:conversation'
 const strangeTenant = '33333333-3333-4333-8333-333333333333'
@@ -28,7 +29,9 @@ const readMessages = ({ posted }: TeamsDouble) =>
     const [to = '', threadId] = activity.conversation.split(';messageid=')
     const [card] = posted.slice(index + 1, index + 2)
     const choices = card && card.text === undefined ? actionsOf(card).map(({ title }) => title) : []
-    return activity.text === undefined ? [] : [{ to, threadId, text: activity.text, choices }]
+    return activity.text === undefined
+      ? []
+      : [{ to, threadId, text: activity.text, choices, fetches: picturesIn(activity.text) }]
   })
 
 channelContract(

@@ -150,12 +150,12 @@ describe('a button of Slack', () => {
 describe('sending a file to Slack', () => {
   const file = { name: 'report.txt', type: 'text/plain', data: new TextEncoder().encode('All is well.') }
 
-  it('uploads it and shares it in the thread, with its caption', async () => {
+  it('uploads it and shares it in the thread', async () => {
     const double = await open()
     const { send } = await connect(double)
-    expect(await send({ text: 'The report.', file, threadId: '1700000000.000001' })).toMatchObject({ outcome: 'sent' })
+    expect(await send({ file, threadId: '1700000000.000001' })).toMatchObject({ outcome: 'sent' })
     expect(double.posts).toMatchObject([
-      { channel: ids.room, text: 'The report.', thread_ts: '1700000000.000001', files: [{ name: 'report.txt' }] },
+      { channel: ids.room, text: '', thread_ts: '1700000000.000001', files: [{ name: 'report.txt' }] },
     ])
     expect(double.files[0]!.data.toString()).toBe('All is well.')
   })

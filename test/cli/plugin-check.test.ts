@@ -38,7 +38,7 @@ export default [
   definePreset({ name: 'shop', description: 'Orders.', payload: Type.Object({}), deliveryid: () => 'x',
     homepage: 'https://shop.example', mapping: { mesageTemplate: 'x' }, auth: { scheme: 'hmca' } }),
   defineChannel({ name: 'pager', description: 'Pages.', config: Type.Object({}), connect: async () => ({}),
-    target: { type: 'string', pattern: '(' }, limits: { maxtext: 5, idempotency: 'none' } }),
+    target: { type: 'string', pattern: '(' }, limits: { maxtext: 5, maxCaption: -1, idempotency: 'none' } }),
 ]`
 
 describe('svc-gateway plugin check', limits, () => {
@@ -74,6 +74,7 @@ describe('svc-gateway plugin check', limits, () => {
       ),
       of('channel "pager"', 'in `limits`, `maxtext` is not a member of limits; did you mean `maxText`?'),
       of('channel "pager"', '`limits.maxText` must be a whole number of at least 1.'),
+      of('channel "pager"', '`limits.maxCaption` must be a whole number of at least 0.'),
       of('preset "shop"', '`mapping.mesageTemplate` is not a known key; did you mean "messageTemplate"?'),
       of('preset "shop"', '`auth.scheme` is not a known scheme; did you mean "hmac"?'),
       'A gateway would refuse the plugin; see above.',

@@ -2,6 +2,7 @@
 import { setImmediate as immediate, setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { isAuthError } from '../../core/plugin/errors.ts'
+import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
 import { findFaults } from '../../core/loader/verify.ts'
 import type { Channel, ChannelLimits, InboundMessage } from '../../core/plugin/plugin.ts'
 import { compileCheck } from '../../core/typebox.ts'
@@ -90,6 +91,13 @@ function sendChecks<Config>({ idempotency, sendsFiles, showsQuestions }: Sending
         'Send `text` to `to` as it is, whatever is sent at the same time, and return `sent` when the platform has ' +
         'accepted it.',
       run: deliversInOrder,
+    },
+    {
+      name: 'lets nobody fetch an address before it is opened',
+      advice:
+        'Switch off the previews of links, also beside files and choices. If the platform cannot do that beside a file, ' +
+        'set `limits.maxCaption` to 0.',
+      run: preventsFetches,
     },
     {
       name: 'delivers a message of limits.maxText',
@@ -299,6 +307,31 @@ async function deliversInOrder<Config>({ channel, platform, gateway, texts }: Sc
   expect((await platform.messages()).every(({ to }) => to === platform.to)).toBe(true)
 }
 
+/** What a model writes that obeys a hostile text, in every way in which a text goes out. */
+async function preventsFetches<Config>({ channel, platform, gateway }: Scene<Config>) {
+  const { limits } = channel
+  const text =
+    'See https://evil.example/?q=1 and ![x](https://evil.example/?q=2) and <img src="https://evil.example/3">'
+  const file = { name: 'a.txt', type: 'text/plain', data: Uint8Array.of(65) }
+  const extras = [
+    {},
+    ...(limits.maxFileBytes !== undefined && takesCaptions(limits) ? [{ file }] : []),
+    ...(limits.maxChoices ? [{ choices: [{ label: 'Yes', text: 'yes' }] }] : []),
+  ]
+  for (const extra of extras)
+    for (const chunk of await splitIntoChunks(text, limits)) {
+      const result = await gateway.send({ ...chunk, ...extra })
+      expect(result).toMatchObject({ outcome: 'sent' })
+      const { removeChoices } = await gateway.connection()
+      if ('choices' in extra && 'id' in result && result.id !== undefined)
+        await removeChoices?.({ id: result.id, to: platform.to, ...chunk })
+    }
+  const fetches = (await platform.messages()).flatMap((message) => message.fetches ?? [])
+  expect(fetches, 'addresses that are fetched before anybody opens them').toEqual([])
+}
+
+const takesCaptions = ({ maxCaption }: ChannelLimits): boolean => maxCaption !== 0
+
 /** Whatever an agent writes into them: markup of the platform, fake codes, marks that change the direction of text. */
 async function showsArguments<Config>({ channel, platform, gateway }: Scene<Config>) {
   let sent = 0
@@ -335,13 +368,13 @@ async function deliversLongest<Config>({ channel, gateway, texts }: Scene<Config
 }
 
 /** The bytes are no text, and the caption may be empty. */
-async function sendsFile<Config>({ platform, gateway }: Scene<Config>) {
+async function sendsFile<Config>({ channel, platform, gateway }: Scene<Config>) {
   const file = {
     name: 'report.pdf',
     type: 'application/pdf',
     data: Uint8Array.of(0x25, 0x50, 0x44, 0x46, 0, 0xff, 0x80),
   }
-  const captions = ['The report.', '']
+  const captions = takesCaptions(channel.limits) ? ['The report.', ''] : ['']
   for (const text of captions) expect(await gateway.send({ text, file })).toMatchObject({ outcome: 'sent' })
   const sent = (await platform.messages()).map(({ to, text, file }) => ({ to, text, file: describeFile(file) }))
   const content = describeFile({ name: file.name, content: file.data })

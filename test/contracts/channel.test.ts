@@ -74,6 +74,7 @@ const mutants: readonly Mutant[] = [
   ],
   ['has the token in the log', 'delivers messages complete and in order'],
   ['has unstable ids', 'receives a message again after a crash before it was stored'],
+  ['lets the platform make previews', 'lets nobody fetch an address before it is opened'],
   ['offers files that cannot be read', 'hands over files'],
   ['polls on after close', 'receives nothing after close'],
   [

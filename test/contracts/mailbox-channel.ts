@@ -79,6 +79,7 @@ export type Fault =
   | 'ignores presses'
   | 'keeps choices'
   | 'leaves a timer after close'
+  | 'lets the platform make previews'
   | 'offers files that cannot be read'
   | 'polls on after close'
   | 'reads files before it hands them over'
@@ -236,6 +237,7 @@ function bodyOf({ key, to, text, threadId, file, choices }: OutboundMessage, fau
     key,
     to: fault === 'sends to everybody' ? 'all' : to,
     text: fault === 'cuts long texts' ? caption.slice(0, 300) : caption,
+    previews: fault === 'lets the platform make previews',
     ...(threadId !== undefined && hasThread && { thread: threadId }),
     ...(choices && fault !== 'drops choices' && { choices: choices.map((choice) => cutChoice(choice, fault)) }),
     ...(file &&

@@ -89,6 +89,11 @@ export interface AcceptedMessage {
   threadId?: string | undefined
   /** Required if the channel sends files. */
   file?: { name: string; content: Uint8Array } | undefined
+  /**
+   * The addresses that the platform or an app would fetch to show the message, before anybody opens one: for previews of
+   * links and for pictures. Leave it out only if the platform never does.
+   */
+  fetches?: readonly string[] | undefined
   /** Required if the channel sends choices: the labels of those that can be picked now. */
   choices?: readonly string[] | undefined
 }

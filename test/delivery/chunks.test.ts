@@ -20,6 +20,76 @@ function faultOf(text: string, chunks: readonly string[], limit: number): string
 
 const countCodeFences = (text: string) => text.split('\n').filter((line) => line.startsWith('```')).length
 
+describe('splitIntoChunks of a text that stays Markdown', () => {
+  const a = 'https://evil.example/?q=1'
+  it.each([
+    ['a picture', `See ![x](${a}).`, `See [x](${a}).`],
+    ['a picture without a name', `![](${a} "t")`, `[image](${a} "t")`],
+    ['a picture with a size', `![x](${a} =100x100)`, `[x](${a} =100x100)`],
+    ['a picture after an exclamation mark', `Wow!![x](${a})`, `Wow[x](${a})`],
+    ['a badge', `[![x](${a})](https://a.example)`, '[x](https://a.example)'],
+    ['a picture in the name of a picture', `![![x](${a})](${a})`, `[x](${a})`],
+    ['brackets in the name', `![a [b] c](${a})`, `! [a [b] c](${a})`],
+    ['an escaped bracket in the name', `![a \\] b](${a})`, `! [a \\] b](${a})`],
+    ['a name of several lines', `![a\nb](${a})`, `! [a\nb](${a})`],
+    ['a reference', `![x][r]\n\n[r]: ${a}`, `[x][r]\n\n[r]: ${a}`],
+    ['a reference by its name', `![r]\n\n[r]: ${a}`, `! [r]\n\n[r]: ${a}`],
+    ['inline code, which ends elsewhere for other parsers', `\`![x](${a})\``, `\`[x](${a})\``],
+    [
+      'a block that is none for other parsers',
+      `\`\`\`md a b\n\n![x](${a})\n\`\`\``,
+      `\`\`\`md a b\n\n[x](${a})\n\`\`\``,
+    ],
+    ['a block of tildes', `~~~\n![x](${a})\n~~~`, `~~~\n[x](${a})\n~~~`],
+    ['an HTML picture', `a <img alt="x" src="${a}"> b`, `a [x](${a}) b`],
+    ['an HTML picture after an exclamation mark', `!<img src=${a}>`, `[image](${a})`],
+    ['an HTML picture that is not closed', `a <img src="${a}"`, `a < img src="${a}"`],
+    ['an HTML picture with a slash', `a <IMG/SRC=${a}>`, `a < IMG/SRC=${a}>`],
+    ['an HTML element with a style', `a <p style="background:url(${a})">`, `a < p style="background:url(${a})">`],
+    ['a block of HTML around code', `<div>\n\`\`\`\n\n![x](${a})\n\`\`\``, `< div>\n\`\`\`\n\n![x](${a})\n\`\`\``],
+  ])('leaves nothing that is fetched without a click of %s', async (_what, text, expected) => {
+    expect(await splitIntoChunks(text, { maxText: 2000 })).toEqual([expected])
+  })
+
+  it.each([
+    ['a plain block of code', `\`\`\`md\n![x](${a}) <img src="${a}">\n\`\`\``],
+    ['code that is no picture', 'Use `vec![1, 2]` and `Vec<u8>`, if a < b.'],
+    ['links', `<${a}> [x](${a}) ${a}`],
+    ['mentions', '<!channel> and <@U0000001>'],
+  ])('keeps %s', async (_what, text) => {
+    expect(await splitIntoChunks(text, { maxText: 2000 })).toEqual([text])
+  })
+
+  it('leaves no picture in what is written to confuse parsers', async () => {
+    const parts = [
+      '!',
+      '[',
+      ']',
+      '(',
+      ')',
+      `](${a})`,
+      '![x]',
+      '`',
+      '\n',
+      '\n\n',
+      '~~~',
+      '\\',
+      '<img src=',
+      '>',
+      ' ',
+      '[r]: u',
+    ]
+    const random = createRandom(seed)
+    for (let round = 0; round < 300; round++) {
+      const text = Array.from({ length: 12 }, () => parts[Math.floor(random() * parts.length)]).join('')
+      for (const chunk of await splitIntoChunks(text, { maxText: 2000 })) {
+        const isPicture = /!\[/.test(chunk) && /\][([:]/.test(chunk)
+        expect(isPicture || /<img\s/.test(chunk), `${seed}: ${JSON.stringify(text)}`).toBe(false)
+      }
+    }
+  })
+})
+
 describe('splitIntoChunks', () => {
   it.each([
     ['a short text unchanged', 'Hello.', 20, ['Hello.']],

@@ -41,6 +41,17 @@ describe('a delivery with a file', () => {
     ])
   })
 
+  it('sends a text before the file if it is longer than limits.maxCaption', async () => {
+    const { chat, put, ended } = shared()
+    for (const text of ['Here.', 'There.'])
+      await ended(await put({ channel: 'chat-reconcile', to: 'short', text, file: fileIn(temporaryFolder()) }))
+    expect((await chat.holds(3, 'short')).map(({ text, file }) => [text, file?.name])).toEqual([
+      ['Here.', 'report.txt'],
+      ['There.', undefined],
+      ['', 'report.txt'],
+    ])
+  })
+
   it.each([
     ['is gone', { path: 'other.txt' }, /^The file cannot be sent: path "other.txt" does not exist/],
     ['leaves the workspace', { path: '../report.txt' }, /^The file cannot be sent: path/],

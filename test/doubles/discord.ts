@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Platform, SaidFile } from '../contracts.ts'
 import { startDiscordGateway } from './discord-gateway.ts'
 import { type FileContent, sendContent } from './file-content.ts'
+import { linksIn } from './fetches.ts'
 
 export const botId = '900000000000000001'
 export const annId = '200000000000000001'
@@ -118,10 +119,11 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
     confirmed: state.confirmed,
     gateway,
     messages: async () =>
-      state.sent.map(({ to, text, files: [file], buttons }) => ({
+      state.sent.map(({ to, text, files: [file], buttons, hasPreviews }) => ({
         ...(to === threadId ? { to: channelId, threadId } : { to }),
         text,
         file,
+        fetches: hasPreviews ? linksIn(text) : [],
         choices: buttons.map(({ label }) => label),
       })),
     say: async (text, fields = {}) => post({ content: text, ...fields }),

@@ -6,6 +6,7 @@ import { json } from 'node:stream/consumers'
 import type { AcceptedMessage, Platform, SaidFile } from '../contracts.ts'
 import type { MessageChoice } from '../../core/plugin/plugin.ts'
 import { type FileContent, sendContent } from './file-content.ts'
+import { linksIn, picturesIn } from './fetches.ts'
 
 export interface MailboxConfig {
   url: string
@@ -38,6 +39,8 @@ export interface Posted {
   thread?: string
   file?: { name: string; data: string }
   choices?: MessageChoice[]
+  /** Whether the service shows previews of links. */
+  previews?: boolean
 }
 
 const token = 'mailbox-token-0123456789'
@@ -91,7 +94,7 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     response.writeHead(message ? 200 : 404).end()
   }
 
-  function accept({ to, text, key, thread, file, choices }: Posted, response: ServerResponse): void {
+  function accept({ to, text, key, thread, file, choices, previews }: Posted, response: ServerResponse): void {
     const fault = next
     next = undefined
     const status = typeof fault === 'object' && 'status' in fault ? fault.status : 200
@@ -101,7 +104,8 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     if (key !== undefined) keys.add(key)
     const content = file && { name: file.name, content: Buffer.from(file.data, 'base64') }
     const message = String(sent.length)
-    sent.push({ to, text, threadId: thread, file: content, choices: choices?.map(({ label }) => label) })
+    const fetches = previews ? linksIn(text) : picturesIn(text)
+    sent.push({ to, text, threadId: thread, fetches, file: content, choices: choices?.map(({ label }) => label) })
     if (choices) asked = { to, choices, message }
     add({ from: 'me', text })
     if (fault === 'lose') response.destroy()

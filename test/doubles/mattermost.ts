@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { SaidFile } from '../contracts.ts'
 import { type FileContent, sendContent } from './file-content.ts'
+import { linksIn, picturesIn } from './fetches.ts'
 
 const token = 'canary-mattermost-token'
 
@@ -162,12 +163,13 @@ export async function startMattermost() {
     connections: socket.connections,
     until,
     messages: async () =>
-      store.sent.map(({ channel_id: to, message: text, root_id, file_ids: [fileId = ''] }) => {
+      store.sent.map(({ channel_id: to, message: text, root_id, props, file_ids: [fileId = ''] }) => {
         const file = store.files.get(fileId)
         return {
           to,
           text,
           threadId: root_id || undefined,
+          fetches: props['unsafe_links'] === 'true' ? [] : [...linksIn(text), ...picturesIn(text)],
           file: file && { name: file.name, content: file.data as Uint8Array },
         }
       }),

@@ -221,9 +221,10 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
       return callsOf(method)[index]!
     },
     messages: async () =>
-      callsOf('send').map(({ recipient, groupId, message, attachments }) => ({
+      callsOf('send').map(({ recipient, groupId, message, attachments, previewUrl }) => ({
         to: String((recipient as string[] | undefined)?.[0] ?? groupId),
         text: String(message),
+        fetches: typeof previewUrl === 'string' ? [previewUrl] : [],
         file: readDataUri((attachments as string[] | undefined)?.[0]),
       })),
     failNext,

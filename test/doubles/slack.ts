@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { SaidFile } from '../contracts.ts'
 import { type FileContent, sendContent } from './file-content.ts'
+import { linksIn, picturesIn } from './fetches.ts'
 
 const botToken = 'xoxb-canary-bot-token'
 const appToken = 'xapp-canary-app-token'
@@ -36,7 +37,12 @@ interface Post {
   metadata?: unknown
   files?: StoredFile[]
   buttons?: Button[]
+  /** Whether Slack may show previews of its links. */
+  hasPreviews?: boolean
 }
+
+const makesPreviews = (params: Params): boolean =>
+  params['unfurl_links'] !== 'false' || params['unfurl_media'] !== 'false'
 
 interface Button {
   type: string
@@ -202,10 +208,11 @@ export async function startSlack() {
     say,
     press,
     messages: async () =>
-      posts.map(({ channel, text, thread_ts: threadId, files: [file] = [], buttons }) => ({
+      posts.map(({ channel, text, thread_ts: threadId, files: [file] = [], buttons, hasPreviews }) => ({
         to: channel,
         text,
         threadId,
+        fetches: hasPreviews ? linksIn(text) : picturesIn(text),
         file: file && { name: file.name, content: file.data },
         choices: buttons?.map((button) => button.text.text),
       })),
@@ -305,7 +312,8 @@ function createMethods({
     return stored
   }
 
-  function postMessage({ channel = '', markdown_text: markdown, text, blocks, thread_ts, metadata }: Params): Reply {
+  function postMessage(params: Params): Reply {
+    const { channel = '', markdown_text: markdown, text, blocks, thread_ts, metadata } = params
     if (!/^[CDG]0/.test(channel)) return refuse('channel_not_found')
     if (markdown !== undefined && blocks !== undefined) return refuse('markdown_text_conflict')
     const content = blocks === undefined ? undefined : readBlocks(blocks)
@@ -315,18 +323,27 @@ function createMethods({
     if (markdown !== undefined && markdown.length > 12_000) return refuse('msg_too_long')
     const kept = metadata === undefined ? {} : { metadata: JSON.parse(metadata) as unknown }
     const thread = thread_ts === undefined ? {} : { thread_ts }
-    const stored = post({ channel, text: (markdown ?? text)!, ...content, ...thread, ...kept })
+    const stored = post({
+      channel,
+      text: (markdown ?? text)!,
+      hasPreviews: makesPreviews(params),
+      ...content,
+      ...thread,
+      ...kept,
+    })
     if (content?.buttons) asked.push({ post: stored, buttons: content.buttons })
     const { ts } = stored
     return { ok: true, channel, ts, message: { type: 'message', ts, user: ids.bot, bot_id: 'B0BOT' } }
   }
 
-  function updateMessage({ channel, ts, blocks = '[]' }: Params): Reply {
+  function updateMessage(params: Params): Reply {
+    const { channel, ts, blocks = '[]' } = params
     const message = posts.find((one) => one.channel === channel && one.ts === ts)
     const content = readBlocks(blocks)
     if (!message) return refuse('message_not_found')
     if ('fault' in content) return refuse(content.fault)
     message.text = content.text
+    message.hasPreviews ||= makesPreviews(params)
     if (content.buttons) message.buttons = content.buttons
     else delete message.buttons
     return { ok: true, channel, ts }
@@ -360,6 +377,8 @@ function createMethods({
     post({
       channel,
       text: initial_comment ?? '',
+      // There is no way to switch them off.
+      hasPreviews: true,
       files: shared as StoredFile[],
       ...(thread_ts !== undefined && { thread_ts }),
     })

@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Platform } from '../contracts.ts'
 import { type FileContent, sendContent } from './file-content.ts'
+import { linksIn } from './fetches.ts'
 
 export interface TelegramConfig {
   botToken: string
@@ -95,10 +96,11 @@ export async function openTelegram(): Promise<TelegramDouble> {
     badConfig: { botToken: '654321:BBanother-token-9876543210', apiRoot },
     to: String(ann.id),
     messages: async () =>
-      state.sent.map(({ to, text, threadId, file, buttons }) => ({
+      state.sent.map(({ to, text, threadId, file, buttons, previews }) => ({
         to,
         text,
         threadId: threadId?.toString(),
+        fetches: previews ? linksIn(text) : [],
         file: file && { name: file.name, content: file.bytes },
         choices: buttons?.map((button) => button.text),
       })),

@@ -6,11 +6,14 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Json, PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
 import { type FileContent, sendContent } from './file-content.ts'
+import { linksIn } from './fetches.ts'
 
 export interface CloudMessage {
   to: string
   type: string
   text: string
+  /** What WhatsApp fetches for a preview. */
+  fetches: string[]
   file?: { name: string; type: string; text: string; content: Uint8Array }
 }
 
@@ -84,13 +87,14 @@ export async function openWhatsappCloud() {
       if (fault.retryAfter !== undefined) response.setHeader('retry-after', String(fault.retryAfter))
       return refuse(response, fault.status, fault.code)
     }
-    const content = message[message.type!] as { body?: string; caption?: string; id?: string }
+    const content = message[message.type!] as { body?: string; caption?: string; id?: string; preview_url?: boolean }
     const file = files.get(content.id ?? '')
     keys.push(message.biz_opaque_callback_data)
     messages.push({
       to: `+${message.to}`,
       type: message.type!,
       text: content.body ?? content.caption ?? '',
+      fetches: content.preview_url ? linksIn(content.body ?? '') : [],
       ...(file && {
         file: { name: file.name, type: file.type, text: String(file.data), content: file.data as Buffer },
       }),

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChannelLimits, TextRange } from '../../plugin/plugin.ts'
 import { formatMarkdown } from './format.ts'
 import { changeMarks, type Mark, type StyledText } from './styled-text.ts'
+import { withoutFetches } from './pictures.ts'
 import { findCut, longestText, type Token } from './find-cut.ts'
 
 type Limits = Pick<ChannelLimits, 'maxText' | 'unit' | 'format'>
@@ -17,7 +18,7 @@ export interface TextChunk {
 /** Deterministic, so that after a crash a delivery continues with the chunk at which it stopped. */
 export async function splitIntoChunks(markdown: string, limits: Limits): Promise<TextChunk[]> {
   const { maxText, unit = 'utf16', format = 'markdown' } = limits
-  const text = markdown.trim()
+  const text = format === 'markdown' ? withoutFetches(markdown.trim()) : markdown.trim()
   const sizeOf = sizes[unit]
   if (format === 'markdown' && sizeOf(text) <= maxText) return text ? [{ text }] : []
   return await splitStyledText(await formatMarkdown(text, format), { limit: maxText, sizeOf })

@@ -82,7 +82,7 @@ export const waitForAccount = (delivery: StoredDelivery, limits: OutboxLimits, r
 /** Files take longer to send than texts. */
 const fileFactor = 4
 
-/** Every platform accepts captions of this length; a longer text is sent before the file. */
+/** Longest caption, unless the channel says less; a longer text is sent before the file. */
 const maxCaptionLength = 1000
 
 type Message = Pick<Chunk, 'text' | 'ranges' | 'choices' | 'readFile'>
@@ -101,7 +101,8 @@ async function splitIntoMessages(
     data: await readFile(file, channel.limits.maxFileBytes ?? 0),
   })
   const [caption = { text: '' }] = chunks
-  if (chunks.length > 1 || caption.text.length > maxCaptionLength) return [...chunks, { text: '', readFile: read }]
+  const maxCaption = Math.min(maxCaptionLength, channel.limits.maxCaption ?? maxCaptionLength)
+  if (chunks.length > 1 || caption.text.length > maxCaption) return [...chunks, { text: '', readFile: read }]
   return [{ ...caption, readFile: read }]
 }
 
