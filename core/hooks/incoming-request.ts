@@ -32,6 +32,8 @@ interface RequestIds {
   signedId?: string | RepeatKey | undefined
   /** The id that the mapping or preset found in the request. */
   providerId?: string | RepeatKey | undefined
+  /** The mapping whose own `auth` verified the request: the ids of its sender are not those of other senders. */
+  verifiedBy?: string | undefined
   /** The `match.source` of the mapping: two services that share a name may use the same ids. */
   source?: string | undefined
 }
@@ -130,15 +132,17 @@ function recordedMessage(error: GatewayError): { message: string; detail?: strin
 function idempotencyOf(
   request: FastifyRequest,
   hook: string,
-  { signedId, providerId, source }: RequestIds,
+  { signedId, providerId, source, verifiedBy }: RequestIds,
 ): IncomingRequest['idempotency'] {
+  // Neither the name of a hook nor `?source` can contain what separates the senders.
+  const sender = verifiedBy === undefined ? hook : `${hook}#${verifiedBy}`
   const key = signedId === undefined && request.headers['idempotency-key'] !== undefined ? readKey(request) : undefined
   // Some providers send their id in this header.
   if (key !== undefined && key !== providerId)
-    return { scope: `hook:${hook}`, key, bodyHash: hash('sha256', request.rawBody, 'base64') }
+    return { scope: `hook:${sender}`, key, bodyHash: hash('sha256', request.rawBody, 'base64') }
   const id = signedId ?? providerId
   if (id === undefined) return undefined
-  const scope = source === undefined ? hook : `${hook}?${source}`
+  const scope = source === undefined ? sender : `${sender}?${source}`
   if (typeof id === 'object')
     return {
       scope: `latest:${scope}`,

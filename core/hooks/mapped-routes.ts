@@ -123,6 +123,7 @@ async function handleRequest(hook: Hook, exchange: Exchange, deps: MappedRoutesD
     signedId: signedIdOf(credential, mapping, { request, mapped }),
     providerId: planned.providerId,
     source,
+    verifiedBy: credential?.verifier && `${credential.verifier.scheme}:${mapping.id}`,
   }
   const incoming = readIncomingRequest(request, sender, ids)
   const accepted = await context.reply(exchange, await pipeline.accept(incoming, planned))

@@ -211,3 +211,30 @@ describe('a request that its provider sends again', () => {
     )
   })
 })
+
+describe('two senders of one hook with secrets of their own', () => {
+  const secrets = { one: 'the secret of the first sender', two: 'the secret of the second sender' }
+  const mapping = (from: keyof typeof secrets) => ({
+    match: { path: 'shared', payload: { from } },
+    auth: { scheme: 'hmac', header: 'X-Sign', secret: secrets[from] },
+    ...quiet,
+    idempotencyKey: '{{ id }}',
+    messageTemplate: from,
+  })
+  const { post } = shareGateway({ agents, hooks: { mappings: [mapping('one'), mapping('two')] } })
+  const send = (from: keyof typeof secrets, id: string, headers: Record<string, string> = {}) => {
+    const body = JSON.stringify({ from, id })
+    const signature = createHmac('sha256', secrets[from]).update(body).digest('hex')
+    return post('/hooks/shared', body, { ...without, 'x-sign': signature, ...headers })
+  }
+
+  it('cannot use up or read the ids and the keys of each other', async () => {
+    for (const headers of [{}, { 'idempotency-key': 'a key', prefer: 'wait=20' }]) {
+      const id = `evt-${Object.keys(headers).length}`
+      const [first, other] = [await send('one', id, headers), await send('two', id, headers)]
+      expectOwnRun(other, first)
+      expectReplay(await send('two', id, headers), other)
+      expectReplay(await send('one', id, headers), first)
+    }
+  })
+})
