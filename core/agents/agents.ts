@@ -26,6 +26,12 @@ export interface Agent {
   timeoutSeconds: number
   /** The maximum number of calls of the model in a run. */
   maxSteps: number
+  /** The maximum number of messages that the tools of a run and of its subagents send. */
+  maxMessages: number
+  /** The maximum number of approvals that a run and its subagents ask for. */
+  maxApprovals: number
+  /** The maximum number of runs that the tools of a run and of its subagents start. */
+  maxStartedRuns: number
   /** The maximum number of tokens that a call of the model may write. Absent: as many as the model can. */
   maxOutputTokens: number | undefined
   /** How much of a session's transcript the model sees. */
@@ -86,6 +92,9 @@ function createAgent({ config, dir, id, isDefault }: AgentSeed): Agent {
     systemPrompt: own.systemPrompt ?? defaults.systemPrompt,
     timeoutSeconds: own.timeoutSeconds ?? defaults.timeoutSeconds,
     maxSteps: own.maxSteps ?? defaults.maxSteps,
+    maxMessages: own.maxMessages ?? defaults.maxMessages,
+    maxApprovals: own.maxApprovals ?? defaults.maxApprovals,
+    maxStartedRuns: own.maxStartedRuns ?? defaults.maxStartedRuns,
     maxOutputTokens: own.maxOutputTokens ?? defaults.maxOutputTokens,
     history: {
       turns: own.historyTurns ?? defaults.historyTurns ?? config.session.historyTurns,

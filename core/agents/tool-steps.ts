@@ -2,7 +2,7 @@
 // model reads it.
 import { describeThrown, type ErrorCode, GatewayError } from '../errors.ts'
 import { holdsBigInt } from '../json.ts'
-import type { Json } from '../plugin/plugin.ts'
+import { InputError, type Json } from '../plugin/plugin.ts'
 import { type AskedApprovals, parseArgs, type Step, type StoredApproval, type ToolStep } from '../store/store.ts'
 import { type ApprovalReason, ApprovalRequiredError } from '../tools/approval-required.ts'
 import type { CallCheck } from '../tools/check-call.ts'
@@ -38,6 +38,8 @@ export interface CallContext {
 export interface StepApprovals {
   /** The latest approval of a step. */
   find(step: number): StoredApproval | undefined
+  /** Does the work, which asks for an approval, or throws an `InputError` if the run has asked for too many. */
+  ask(work: () => Promise<void>): Promise<void>
   /** Prepares the approval of a call. */
   prepare(call: { step: number; tool: string; args: Json; reason: ApprovalReason }): Promise<AskedApprovals>
   /** Prepares the message to the approver about the end of an approved call. */
@@ -86,7 +88,7 @@ export function createToolCalls({ conversation, attempt, check, call, record, ap
     const makeCall = () =>
       call(request.toolName, approved ? parseArgs(approved) : request.input, { number: step.number, approved })
     const end = await attemptCall(request, makeCall)
-    if (end.asks && approvals) return await wait(approvals, { step, request, reason: end.asks })
+    if (end.asks && approvals) return await ask(approvals, { step, request, reason: end.asks })
     const { status, output, ...ended } = end
     const last: RunningCall = {
       ...step,
@@ -98,6 +100,15 @@ export function createToolCalls({ conversation, attempt, check, call, record, ap
       message: createResult(request, output),
     }
     await put([last], approved && approvals?.describeEnd(approved, last))
+  }
+
+  async function ask(stepApprovals: StepApprovals, asking: AskingCall): Promise<void> {
+    try {
+      await stepApprovals.ask(() => wait(stepApprovals, asking))
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error
+      await put([endUnmade(asking.step, asking.request, { status: 'refused', error: error.message })])
+    }
   }
 
   /** Nothing of the call has happened. */

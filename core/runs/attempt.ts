@@ -31,6 +31,7 @@ import {
   Stopped,
 } from './attempt-result.ts'
 import { identifyRun, logRetry } from './run-log.ts'
+import type { RunLimits } from './run-limits.ts'
 import { createStepApprovals } from './step-approvals.ts'
 import { createStepRecorder, type StepRecorder } from './step-recorder.ts'
 import { readTurnContext, type TurnContext, waitForStore } from './turn-context.ts'
@@ -58,6 +59,7 @@ interface AttemptDeps extends PlanDeps {
   /** Called with the provider whenever a model has answered. */
   onModelAnswer(provider: string): void
   approvals: Pick<Approvals, 'prepare' | 'describeEnd' | 'announce'>
+  limits: RunLimits
   redactor: Pick<Redactor, 'json'>
   /** Called when a step of a run begins or ends. */
   onStep(run: StoredRun, step: Step): void
@@ -225,7 +227,7 @@ async function executeTurn(
       return stop?.error.message
     },
     record: recorder.record,
-    approvals: createStepApprovals(deps.approvals, run, context.approvals),
+    approvals: createStepApprovals(deps.approvals, { run, limits: deps.limits }, context.approvals),
     onModelStep: recorder.begin,
     onDelta: replyStreams.getListener(run.id),
   })

@@ -2,16 +2,18 @@
 import type { StepApprovals } from '../agents/tool-steps.ts'
 import type { Approvals } from '../approvals/approvals.ts'
 import { renderDenial } from '../approvals/question.ts'
+import type { RunLimits } from './run-limits.ts'
 import type { StoredApproval, StoredRun } from '../store/store.ts'
 
 /** @param known the approvals that earlier attempts have asked for, oldest first */
 export const createStepApprovals = (
   { prepare, describeEnd }: Pick<Approvals, 'prepare' | 'describeEnd'>,
-  run: StoredRun,
+  { run, limits }: { run: StoredRun; limits: RunLimits },
   known: readonly StoredApproval[],
 ): StepApprovals => ({
   find: (number) => known.findLast(({ step }) => step === number),
   prepare: (call) => prepare({ ...call, ...identify(run), origin: describeOrigin(run) }),
+  ask: (work) => limits.within('maxApprovals', run.id, work),
   describeEnd,
   renderDenial,
 })

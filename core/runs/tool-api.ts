@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts'
 import { createTraceHeaders } from '../telemetry/trace-context.ts'
 import type { Agents } from '../agents/agents.ts'
 import { type Caller, createSender, writtenBy } from './provenance.ts'
+import type { RunLimits } from './run-limits.ts'
 import type { SubagentRuns } from './subagents.ts'
 import { joinEntries } from './turn-context.ts'
 
@@ -23,6 +24,7 @@ interface ToolApiDeps {
   sessions: AllSessions
   subagentRuns: SubagentRuns
   toolDelivery: ToolDelivery
+  limits: RunLimits
   schedules: { apiFor(caller: Caller): ScheduleApi }
   /** Returns the API on behalf of the caller. */
   gatewayFor(caller: Caller): GatewayApi
@@ -32,7 +34,7 @@ interface ToolApiDeps {
 }
 
 export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
-  const { store, agents, sessions, subagentRuns, toolDelivery, schedules, gatewayFor, reach } = deps
+  const { store, agents, sessions, subagentRuns, toolDelivery, limits, schedules, gatewayFor, reach } = deps
   return (caller) => {
     const { agentId } = caller.subject
     const workspace = trackFiles(deps, createWorkspace(agents.get(agentId).workspace), caller)
@@ -73,7 +75,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       },
       agents: { list: () => listAgents(agents).filter(({ id }) => reaches(id)) },
       runs: {
-        start: (request) => subagentRuns.start(request, caller),
+        start: (request) => limits.within('maxStartedRuns', caller.runId, () => subagentRuns.start(request, caller)),
         wait: async (runId, ms) => {
           const run = await store.getRun(runId)
           if (!run || !reaches(run.agentId)) return undefined
@@ -83,7 +85,10 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
           return report
         },
       },
-      deliver: async (request) => await toolDelivery.send(request, { ...(await resolveSender()), workspace }),
+      deliver: async (request) => {
+        const sender = { ...(await resolveSender()), workspace }
+        return await limits.within('maxMessages', caller.runId, () => toolDelivery.send(request, sender))
+      },
       isReplyRoute: async (target) =>
         await toolDelivery.isReplyRoute(target, await resolveSender(), await resolveReplyRun()),
       workspace,

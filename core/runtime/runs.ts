@@ -6,6 +6,7 @@ import { createChatCommands } from '../delivery/inbound/chat-commands.ts'
 import { createInbound, type Receive } from '../delivery/inbound/inbound.ts'
 import { createTyping } from '../delivery/typing.ts'
 import { type Attempt, createAttempts } from '../runs/attempt.ts'
+import { createRunLimits } from '../runs/run-limits.ts'
 import { createOutcome } from '../runs/outcome.ts'
 import { toStepChange } from '../runs/step-change.ts'
 import { createHeartbeat } from '../schedules/heartbeat.ts'
@@ -49,6 +50,7 @@ export function buildRuns(
     replyStreams,
     onModelAnswer: runs.resumeProvider,
     approvals: services.work.approvals,
+    limits: createRunLimits({ store, agents, log }),
     redactor: services.redactor,
     traceOfStep: tracing?.traceOfStep,
     onStep: (run, step) => {

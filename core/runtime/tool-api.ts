@@ -4,6 +4,7 @@ import type { GatewayApi } from '../plugin/plugin.ts'
 import { type Caller, sourceOf } from '../runs/provenance.ts'
 import { createToolApi } from '../runs/tool-api.ts'
 import { buildGatewayApi } from './gateway-api.ts'
+import { createRunLimits } from '../runs/run-limits.ts'
 import { createSubagentRuns } from '../runs/subagents.ts'
 import { createSchedules } from '../schedules/schedules.ts'
 import { createSessionsView } from '../sessions/sessions.ts'
@@ -37,9 +38,19 @@ export function buildToolApi(context: BuildContext, { agents, models, recipients
   const gateway = buildGatewayApi(context, agents)
   const gatewayFor = (caller: Caller): GatewayApi => withAudit(gateway, { audit: storage.audit, caller })
   const { propagateTo: traceHosts } = config.telemetry
-  const { files } = storage
-  const tools = { store, files, agents, sessions, subagentRuns, toolDelivery, schedules, gatewayFor, reach, traceHosts }
-  const toolApi = createToolApi(tools)
+  const toolApi = createToolApi({
+    store,
+    files: storage.files,
+    agents,
+    sessions,
+    subagentRuns,
+    toolDelivery,
+    limits: createRunLimits({ store, agents, log }),
+    schedules,
+    gatewayFor,
+    reach,
+    traceHosts,
+  })
   return { toolApi, schedules }
 }
 

@@ -18,6 +18,7 @@ import { routeReads } from './tables/route.ts'
 import { runReads, runWrites } from './tables/run.ts'
 import { runEndWrites } from './tables/run-end.ts'
 import { runQueueReads, runQueueWrites } from './tables/run-queue.ts'
+import { runTreeReads } from './tables/run-tree.ts'
 import { scheduleReads, scheduleWrites } from './tables/schedule.ts'
 import { sessionReads, sessionWrites } from './tables/session.ts'
 import { sessionListReads } from './tables/session-list.ts'
@@ -65,6 +66,7 @@ const reads = {
   ...requestReads,
   ...routeReads,
   ...runReads,
+  ...runTreeReads,
   ...runQueueReads,
   ...scheduleReads,
   ...sessionReads,

@@ -229,7 +229,7 @@ describe('two senders of one hook with secrets of their own', () => {
   }
 
   it('cannot use up or read the ids and the keys of each other', async () => {
-    for (const headers of [{}, { 'idempotency-key': 'a key', prefer: 'wait=20' }]) {
+    for (const headers of [{}, { 'idempotency-key': 'a key', prefer: 'wait=20' }] as Record<string, string>[]) {
       const id = `evt-${Object.keys(headers).length}`
       const [first, other] = [await send('one', id, headers), await send('two', id, headers)]
       expectOwnRun(other, first)

@@ -113,6 +113,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   ],
   countQueuedRuns: [[]],
   countRunsStartedBy: [['agent:main:one']],
+  countRunTree: [['one']],
   getNextRetryAt: [[start]],
   listOverdueRuns: [[start]],
   getExposure: [['agent:main:one']],

@@ -119,6 +119,8 @@ const Retry = Type.Object(
   },
 )
 
+const PerRun = (description: string) => Type.Integer({ minimum: 0, maximum: 1000, default: 20, description })
+
 const AgentDefaults = Type.Object(
   {
     model: Text('The model, as <provider>/<model> or an alias.', { default: 'builtin/rules' }),
@@ -138,6 +140,9 @@ const AgentDefaults = Type.Object(
       default: 16,
       description: 'Maximum number of calls of the model in a run. The last call gets no tools, and must answer.',
     }),
+    maxMessages: PerRun('Maximum number of messages that the tools of a run and of its subagents send.'),
+    maxApprovals: PerRun('Maximum number of approvals that a run and its subagents ask for.'),
+    maxStartedRuns: PerRun('Maximum number of runs that the tools of a run and of its subagents start.'),
     maxOutputTokens: Type.Optional(
       Type.Integer({
         minimum: 1,
