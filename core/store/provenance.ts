@@ -1,6 +1,21 @@
 // Provenance: where the texts that a model reads came from. It is stored with each text, and stays with what a run makes
 // of it.
-import type { Initiator } from './run-spec.ts'
+
+/** Who writes a text, or has a run started by a tool, as the tool policy sees it. */
+export interface Initiator {
+  /** An agent in its turn, or a client over HTTP. */
+  caller: 'agent' | 'http'
+  agentId: string
+  /** `agent:<agentId>:<key>`, or `global`. */
+  sessionKey: string
+  /** `<provider>/<model>` of the calling turn. Default: the agent's model. */
+  model?: string | undefined
+  /** Channel and account to which the call relates. Default: those of the session key. */
+  channel?: string | undefined
+  accountId?: string | undefined
+  /** The client that calls, or that started the calling run. Absent: none, or the gateway's own credential. */
+  client?: string | undefined
+}
 
 export interface Provenance {
   /** The sources outside of the gateway that wrote text of it: `webhook github`, `web_fetch`. */

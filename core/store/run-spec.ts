@@ -1,8 +1,10 @@
 // The task of a run and its result, as they are stored.
 import type { ActionOverrides, WakeMode } from '../action.ts'
 import type { Json } from '../plugin/plugin.ts'
-import type { Provenance, TurnProvenance } from './provenance.ts'
+import type { Initiator, Provenance, TurnProvenance } from './provenance.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
+
+export type { Initiator } from './provenance.ts'
 
 export const runStatuses = ['queued', 'running', 'waiting', 'succeeded', 'failed', 'timed_out', 'cancelled'] as const
 /** `waiting`: it waits for the approval of a tool call. */
@@ -42,22 +44,6 @@ export interface Origin {
   root?: Pick<Origin, 'kind' | 'name' | 'mapping'> | undefined
   /** The nesting depth of a subagent run. */
   depth?: number | undefined
-}
-
-/** A caller that had a run started by a tool, as the tool policy sees it. */
-export interface Initiator {
-  /** An agent in its turn, or a client over HTTP. */
-  caller: 'agent' | 'http'
-  agentId: string
-  /** `agent:<agentId>:<key>`, or `global`. */
-  sessionKey: string
-  /** `<provider>/<model>` of the calling turn. Default: the agent's model. */
-  model?: string | undefined
-  /** Channel and account to which the call relates. Default: those of the session key. */
-  channel?: string | undefined
-  accountId?: string | undefined
-  /** The client that calls, or that started the calling run. Absent: none, or the gateway's own credential. */
-  client?: string | undefined
 }
 
 /** Returns whether a webhook, or a stranger on a channel, started the run, directly or through other runs. */

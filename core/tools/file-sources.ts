@@ -1,7 +1,7 @@
 // Remembers where the texts of the files came from that turns and clients write into a workspace.
 import { createHash } from 'node:crypto'
-import { realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { resolveLinks } from '../config/file/paths.ts'
 import type { Json } from '../plugin/plugin.ts'
 import { joinProvenance, type Provenance } from '../store/provenance.ts'
 import type { Store } from '../store/store.ts'
@@ -29,13 +29,13 @@ export function createFileSources(store: Pick<Store, 'getState' | 'setState'>): 
   const read = async (key: string) => ((await store.getState(owner, key)) ?? []) as unknown as readonly Version[]
   return {
     record: async (folder, path, { data, provenance }) => {
-      const key = await keyOf(folder, path)
+      const key = keyOf(folder, path)
       const version = { hash: hashOf(data), provenance }
       const others = (await read(key)).filter(({ hash }) => hash !== version.hash)
       await store.setState(owner, key, [version, ...others].slice(0, maxVersions) as unknown as Json)
     },
     find: async (folder, path, { data, size }) => {
-      const versions = await read(await keyOf(folder, path))
+      const versions = await read(keyOf(folder, path))
       if (versions.length === 0) return undefined
       // Only a part of the file was read, so its text cannot be compared.
       if (size > data.length) return joinProvenance(...versions.map(({ provenance }) => provenance))
@@ -48,8 +48,7 @@ export function createFileSources(store: Pick<Store, 'getState' | 'setState'>): 
 const hashOf = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('base64url')
 
 /** The real path, because agents may share a folder. */
-async function keyOf(folder: string, path: string): Promise<string> {
+function keyOf(folder: string, path: string): string {
   const whole = join(folder, path)
-  const parent = await realpath(dirname(whole)).catch(() => dirname(whole))
-  return join(parent, basename(whole))
+  return join(resolveLinks(dirname(whole)), basename(whole))
 }

@@ -41,7 +41,7 @@ export async function tryModel(
       runId: 'setup',
       attempt: 1,
       record: refuse,
-      sources: { subject: refuse, add: async () => undefined, provenance: refuse },
+      sources: { subject: () => starter, add: async () => undefined, provenance: refuse },
       signal,
     })
     return finish(reply === '' ? { problem: 'Its reply was empty.' } : { reply })
@@ -49,6 +49,8 @@ export async function tryModel(
     return finish({ problem: signal.aborted ? `It did not reply within ${limitSeconds} seconds.` : describe(error) })
   }
 }
+
+const starter = { caller: 'agent', agentId: 'main', sessionKey: 'agent:main:setup' } as const
 
 const refuse = (): never => {
   throw new Error('There are no tools.')
