@@ -33,7 +33,10 @@ import {
 } from './question.ts'
 
 /** A tool call that a person must approve. */
-export interface ApprovalRequest extends Pick<NewApproval, 'runId' | 'step' | 'agentId' | 'sessionKey' | 'tool'> {
+export interface ApprovalRequest extends Pick<
+  NewApproval,
+  'runId' | 'askedBy' | 'step' | 'agentId' | 'sessionKey' | 'tool'
+> {
   args: Json
   origin: string
   reason: ApprovalReason

@@ -3,6 +3,8 @@ import { type Approvals, holdsSecret } from '../approvals/approvals.ts'
 import type { Redactor } from '../config/redaction.ts'
 import { GatewayError } from '../errors.ts'
 import { type Principal, reaches, requireContent } from '../http/access.ts'
+import { clientOf } from '../tools/reach.ts'
+import type { Policy } from '../tools/policy.ts'
 import { failures } from '../http/failure.ts'
 import { readJson } from '../json.ts'
 import type { Json } from '../plugin/plugin.ts'
@@ -15,10 +17,11 @@ import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from '.
 interface ApprovalsDeps {
   store: Pick<Store, 'getApproval' | 'listApprovals'>
   approvals: Pick<Approvals, 'answer'>
+  policy: Pick<Policy, 'explain'>
   redactor: Pick<Redactor, 'text' | 'json'>
 }
 
-export function approvalEndpoints({ store, approvals, redactor }: ApprovalsDeps): Endpoint[] {
+export function approvalEndpoints({ store, approvals, policy, redactor }: ApprovalsDeps): Endpoint[] {
   const view = createApprovalView(redactor)
   const find = async (id: string, principal: Principal): Promise<StoredApproval> => {
     const approval = found(await store.getApproval(id), 'approval_not_found')
@@ -32,7 +35,9 @@ export function approvalEndpoints({ store, approvals, redactor }: ApprovalsDeps)
   ) {
     // Nobody approves what they may not read.
     requireContent(principal, 'answering approvals')
-    const { agentId } = await find(id, principal)
+    const approval = await find(id, principal)
+    if (status === 'approved') requireOwnRight(policy, approval, principal)
+    const { agentId } = approval
     const role = principal.role === 'admin' ? 'admin' : 'operator'
     const by: Answerer = { role, via: source.via, id: principal.name }
     return view(await approvals.answer(id, { status, by, reason, forTurn, audit: change(id, agentId) }))
@@ -66,7 +71,7 @@ export function approvalEndpoints({ store, approvals, redactor }: ApprovalsDeps)
         summary: 'Approves a tool call, which is then made as it is shown.',
         params: IdParams,
         body: ApproveBody,
-        response: { 200: Approval, ...failures(404, 409) },
+        response: { 200: Approval, ...failures(403, 404, 409) },
       },
       handle: (request) => answer(request, { status: 'approved', forTurn: request.body.for === 'turn' }),
     }),
@@ -83,6 +88,30 @@ export function approvalEndpoints({ store, approvals, redactor }: ApprovalsDeps)
       handle: (request) => answer(request, { status: 'denied', reason: request.body.reason?.trim() || null }),
     }),
   ]
+}
+
+/** Nobody approves their own call over MCP, where a model makes it, or a call that their tools exclude. */
+function requireOwnRight(
+  policy: Pick<Policy, 'explain'>,
+  { askedBy, agentId, sessionKey, tool }: StoredApproval,
+  principal: Principal,
+): void {
+  if (askedBy === principal.name)
+    throw new GatewayError(
+      'forbidden',
+      `The credential "${principal.name}" made this call over MCP, so it may not approve it; give the MCP client a ` +
+        'token of its own, or answer with another credential or in the chat.',
+    )
+  const subject = { caller: 'http', agentId, sessionKey, client: clientOf(principal) } as const
+  const denied = policy
+    .explain(subject, tool)
+    .layers.find(({ layer, verdict }) => layer === 'client' && verdict === 'deny')
+  if (denied)
+    throw new GatewayError(
+      'forbidden',
+      `The client "${principal.name}" may not approve this call, because it may not use "${tool}" itself ` +
+        `(${denied.rule}); another approver must answer.`,
+    )
 }
 
 /** Longer arguments are only in the answer for a single approval. */

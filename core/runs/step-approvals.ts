@@ -20,6 +20,7 @@ export const createStepApprovals = (
 
 const identify = ({ id, agentId, sessionKey, spec }: StoredRun) => ({
   runId: id,
+  askedBy: null,
   agentId,
   sessionKey,
   keepsContent: spec.origin.keepContent !== false,

@@ -49,7 +49,7 @@ export function resolveLayers(
     { layer: 'subagent', ...(isSubagent && subagentLists(config.tools)) },
     { layer: 'origin', ...(fromHook && originLists(shared, own)) },
     { layer: 'http', ...(caller === 'http' && httpLists(config.gateway.tools)) },
-    { layer: 'client', ...(client !== undefined && clientLists(config.gateway.auth, client)) },
+    { layer: 'client', ...(client !== undefined && clientLists(config.gateway.auth, client, agentId)) },
   ]
 }
 
@@ -147,13 +147,21 @@ const denyByDefault = (source: string, { names, groups = [], except = new Set() 
   { source, names: groups, except, isBuiltIn: true },
 ]
 
-/** Only an admin configures the gateway and logs channels in, whatever other lists say. */
-function clientLists({ clients }: LayerConfig['gateway']['auth'], name: string): Lists {
+/**
+ * Only an admin of all agents configures the gateway and logs channels in, whatever other lists say. What a client has
+ * started loses its tools when the client loses the agent.
+ */
+function clientLists({ clients }: LayerConfig['gateway']['auth'], name: string, agentId: string): Lists {
   const client = clients.find((one) => one.name === name)
   if (!client) return { deny: [{ source: `gateway.auth.clients has no client "${name}"`, names: ['*'] }] }
+  if (client.agents && !client.agents.includes(agentId))
+    return { deny: [{ source: `gateway.auth.clients.${name}.agents does not list "${agentId}"`, names: ['*'] }] }
   const lists = listsAt({ path: `gateway.auth.clients.${name}.tools`, policy: client.tools ?? {} })
-  if (client.role === 'admin') return lists
-  const source = `denied to a client with the role ${client.role}, needs the role admin`
+  if (client.role === 'admin' && !client.agents) return lists
+  const source =
+    client.role === 'admin'
+      ? 'denied to a client that is limited to agents, because it concerns the whole gateway'
+      : `denied to a client with the role ${client.role}, needs the role admin`
   return {
     ...lists,
     deny: [...(lists.deny ?? []), ...denyByDefault(source, { names: ['gateway'], groups: loginTools })],

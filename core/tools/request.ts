@@ -20,6 +20,8 @@ export interface Caller extends Pick<AuditSource, 'via' | 'address'> {
 
 /** A call that a person must approve before it is made. */
 export interface AskingCall extends Pick<Subject, 'agentId' | 'sessionKey'> {
+  /** The name of the client that calls, which may not approve the call. */
+  askedBy: string
   tool: string
   args: Json
   reason: ApprovalReason
@@ -48,7 +50,7 @@ export function createToolRequest({
   audit: Pick<AuditLog, 'done' | 'failed'>
   waitForApproval: WaitForApproval
 }): ToolRequest {
-  async function invokeOrAsk(call: ToolCall): Promise<Json> {
+  async function invokeOrAsk(call: ToolCall, askedBy: string): Promise<Json> {
     try {
       return await invoke(call)
     } catch (error) {
@@ -56,7 +58,7 @@ export function createToolRequest({
       const { tool, subject, signal } = call
       const { agentId, sessionKey } = subject
       const args = wellFormed(call.args as Json)
-      const asked = { tool, args, agentId, sessionKey, reason: error.reason, signal }
+      const asked = { askedBy, tool, args, agentId, sessionKey, reason: error.reason, signal }
       const { approved, reportEnd } = await waitForApproval(asked)
       return await invoke({ ...call, args, approved }).then(
         (result) => (reportEnd('succeeded'), result),
@@ -79,7 +81,7 @@ export function createToolRequest({
     const call = { tool, args, subject, source, signal, mayApprove }
     const change = { action: 'tool.invoke', target: tool, agentId: subject.agentId }
     try {
-      const result = await (isModel ? invokeOrAsk(call) : invoke(call))
+      const result = await (isModel ? invokeOrAsk(call, principal.name) : invoke(call))
       if (!onlyReads(declared)) await audit.done(source, change)
       return { ok: true, result }
     } catch (error) {

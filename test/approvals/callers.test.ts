@@ -9,11 +9,23 @@ import { createDatabase } from '../postgres.ts'
 import { createLaunchPad, plugins } from './launch-pad.ts'
 
 const headers = { authorization: `Bearer ${gatewayToken}` }
+/** The client that calls over MCP. The credential that makes a call may not approve it. */
+const editor = { name: 'editor', token: 'the-token-of-the-editor-0001', role: 'operator' }
+const clientHeaders = { authorization: `Bearer ${editor.token}` }
 
 async function prepare() {
   const [model, dir] = [await startModel(), temporaryFolder()]
   const pad = createLaunchPad(dir)
-  return { dir, pad, document: { ...pad.document(), providers: model.providers, plugins: [plugins] } }
+  return {
+    dir,
+    pad,
+    document: {
+      ...pad.document(),
+      gateway: { auth: { token: gatewayToken, clients: [editor] } },
+      providers: model.providers,
+      plugins: [plugins],
+    },
+  }
 }
 
 async function emptyDatabase(): Promise<string> {
@@ -23,10 +35,10 @@ async function emptyDatabase(): Promise<string> {
 }
 
 /** Calls `launch` over MCP. Resolves with the text of the answer; with `undefined` if the connection breaks. */
-const callMcp = (url: string, signal?: AbortSignal): Promise<string | undefined> =>
+const callMcp = (url: string, signal?: AbortSignal, credential: object = clientHeaders): Promise<string | undefined> =>
   fetch(`${url}/mcp`, {
     method: 'POST',
-    headers: { ...headers, accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+    headers: { ...credential, accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
     body: JSON.stringify({
       jsonrpc: '2.0',
       id: 1,
@@ -100,4 +112,22 @@ it('a client that waits says so again and again, and its call is made', async ()
   expect((await answer(url, id)).body.status).toBe('approved')
   expect(await call).toContain('launched')
   expect(pad.launches()).toEqual([{ to: 'moon' }])
+})
+
+it('returns 403 when the credential that made a call over MCP approves it', async () => {
+  const { dir, pad, document } = await prepare()
+  const { url } = await startGateway(document, dir)
+  for (const credential of [headers, clientHeaders]) {
+    const call = callMcp(url, undefined, credential)
+    const id = await untilAsked(url)
+    const approve = () => ask(`${url}/api/approvals/${id}/approve`, { method: 'POST', headers: credential, body: '{}' })
+    const { status, body } = await approve()
+    expect([status, body.error]).toMatchObject([
+      403,
+      { type: 'forbidden', message: expect.stringContaining('over MCP') },
+    ])
+    expect((await answer(url, id, 'deny')).body.status).toBe('denied')
+    await call
+  }
+  expect(pad.launches()).toEqual([])
 })

@@ -110,6 +110,7 @@ type ToolStepRow = Extract<Step, { kind: 'tool' }>
 export const newApproval = (changes: Partial<NewApproval> = {}): NewApproval => ({
   id: nextId('approval'),
   runId: 'held',
+  askedBy: null,
   step: 1,
   agentId: 'main',
   sessionKey: 'agent:main:one',

@@ -33,6 +33,8 @@ export interface NewApproval {
   id: string
   /** Empty for a call that no run makes. */
   runId: string
+  /** The client of `/mcp` that makes the call, which may not approve it. Null: a run makes it. */
+  askedBy: string | null
   /** The number of the call's step; 0 without a run. */
   step: number
   agentId: string
@@ -82,6 +84,7 @@ const insertion: Insertion = {
   columns: {
     id: 'text',
     run_id: 'text',
+    asked_by: 'text',
     step: 'integer',
     agent_id: 'text',
     session_key: 'text',
@@ -108,6 +111,7 @@ const messageInsertion: Insertion = { ...deliveryInsertion, onConflict }
 const toRow = (approval: NewApproval, at: Timestamp): Row => [
   approval.id,
   approval.runId,
+  approval.askedBy,
   approval.step,
   approval.agentId,
   approval.sessionKey,
@@ -153,8 +157,8 @@ interface ApprovalRow extends Omit<
 }
 
 const columns = `
-  seq, id, run_id AS "runId", step, agent_id AS "agentId", session_key AS "sessionKey", tool, origin, rule, beyond,
-  is_narrowed AS "isNarrowed", for_turn AS "forTurn",
+  seq, id, run_id AS "runId", asked_by AS "askedBy", step, agent_id AS "agentId", session_key AS "sessionKey", tool,
+  origin, rule, beyond, is_narrowed AS "isNarrowed", for_turn AS "forTurn",
   code_hash AS "codeHash", address, expires_at AS "expiresAt", awaited_until AS "awaitedUntil",
   created_at AS "createdAt", status, answered_at AS "answeredAt", answered_by AS "answeredBy", reason, args`
 

@@ -1,0 +1,34 @@
+// Approvals and the rights of who answers: nobody approves what they may not do, and a reload takes rights away.
+import { expect, it } from 'vitest'
+import { gatewayToken } from '../helpers.ts'
+import { startApprovals } from './start-approvals.ts'
+
+const hooks = { allowRequestSessionKey: true }
+const narrow = { name: 'narrow', token: 'the-token-of-narrow-00000001', role: 'operator', tools: { deny: ['launch'] } }
+const wide = { name: 'wide', token: 'the-token-of-wide-0000000001', role: 'operator' }
+const limited = { name: 'limited', token: 'the-token-of-limited-0000001', role: 'admin', agents: ['main'] }
+const gateway = {
+  auth: { token: gatewayToken, clients: [narrow, wide, limited] },
+  tools: { allow: ['gateway'] },
+}
+const bearer = ({ token }: { token: string }) => ({ authorization: `Bearer ${token}` })
+
+it('returns 403 when a client approves a call that its own tools exclude', async () => {
+  const { ask, post, conclude, pad } = await startApprovals({ hooks, gateway })
+  const { runId, approval } = await ask({ own: 1 })
+  const path = `/api/approvals/${approval.id}/approve`
+  const refused = await post(path, {}, bearer(narrow))
+  expect(refused.status).toBe(403)
+  expect(refused.body.error).toMatchObject({ type: 'forbidden', message: expect.stringContaining('"launch"') })
+  expect(pad.launches()).toEqual([])
+  expect((await conclude(runId, () => post(path, {}, bearer(wide)))).status).toBe(200)
+  expect(pad.launches()).toEqual([{ own: 1 }])
+})
+
+it('returns 404 when an admin that is limited to agents calls the tool gateway', async () => {
+  const { post } = await startApprovals({ gateway, tools: { profile: 'full' } })
+  const call = (headers: Record<string, string>) =>
+    post('/tools/invoke', { tool: 'gateway', args: { action: 'config.get' } }, headers)
+  expect((await call({ authorization: `Bearer ${gatewayToken}` })).status).toBe(200)
+  expect((await call(bearer(limited))).status).toBe(404)
+})
