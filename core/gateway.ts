@@ -23,6 +23,7 @@ import { type Environment, openServices } from './services.ts'
 import type { AuditSource } from './store/store.ts'
 import { retryUntilStored } from './store/retry-until-stored.ts'
 import { areTracesOn, openTracer, type Tracer, tracePackages } from './telemetry/tracer.ts'
+import type { Policy } from './tools/policy.ts'
 
 export interface GatewayOptions extends Environment {
   config: Config
@@ -107,6 +108,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
   let isReady = false
   let address = ''
   let current: Runtime
+  let policy: Policy | undefined
   let reviewed: ResolvedConfig | undefined
   let warnings: readonly ConfigProblem[] = []
   /** The runtimes that a reload has replaced, each with the promise of its closing. */
@@ -128,11 +130,13 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     stopping,
     started: started.promise,
     reload: () => reloads.add(countedReload),
+    currentPolicy: () => policy,
     warnings: () => warnings,
   }
   // The store is opened in its own thread while the runtime is built.
   const first = await createRuntime({ services, lifecycle, config })
   current = first
+  policy = first.policy
 
   function findRefusal(): GatewayError | undefined {
     if (!isReady) return new GatewayError('shutting_down')
@@ -149,6 +153,7 @@ async function open(options: GatewayOptions, opened: AsyncDisposableStack): Prom
     const previous = current
     const runtime = await createReady(next, previous)
     current = runtime
+    policy = runtime.policy
     applied = resolved.config
     logs.setLevel(next.log.level)
     setLogLevel?.(next.log.level)

@@ -4,6 +4,7 @@ import type { Config } from '../config/schema/schema.ts'
 import type { GatewayError } from '../errors.ts'
 import type { Services } from '../services.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
+import type { Policy } from '../tools/policy.ts'
 import type { ToolRegistry } from '../tools/registry.ts'
 
 /** The state of the process, and what a runtime may request from the gateway. */
@@ -16,6 +17,8 @@ export interface Lifecycle {
   started: Promise<void>
   /** Reads the configuration file again and applies it. */
   reload(): Promise<ReloadResult>
+  /** The tool policy of the configuration in use, which also narrows runs that began before a reload. */
+  currentPolicy(): Policy | undefined
   /** What `check` would say of the configuration in use. Empty until it is known. */
   warnings(): readonly ConfigProblem[]
 }
