@@ -139,7 +139,7 @@ const outboxTables = ({ sequence, integer, text, table }: Dialect): string[] => 
 const approvalTables = ({ sequence, integer, text, table }: Dialect): string[] => [
   // `awaited_until` is until when the caller of a call that no run makes is known to wait.
   `CREATE TABLE approval (
-    seq ${sequence}, id ${text} NOT NULL UNIQUE, run_id ${text} NOT NULL, asked_by ${text}, step ${integer} NOT NULL,
+    seq ${sequence}, id ${text} NOT NULL UNIQUE, run_id ${text} NOT NULL, step ${integer} NOT NULL,
     agent_id ${text} NOT NULL, session_key ${text} NOT NULL, tool ${text} NOT NULL, origin ${text} NOT NULL,
     rule ${text} NOT NULL, beyond ${integer} NOT NULL, code_hash ${text}, address ${text}, status ${text} NOT NULL DEFAULT 'waiting',
     expires_at ${integer} NOT NULL, awaited_until ${integer}, keeps_content ${integer} NOT NULL,
@@ -209,6 +209,7 @@ const provenance = ({ integer, text }: Dialect): string[] => [
   `ALTER TABLE transcript ADD COLUMN provenance ${text}`,
   `ALTER TABLE exposure ADD COLUMN provenance ${text}`,
   `ALTER TABLE exposure DROP COLUMN from_start`,
+  `ALTER TABLE approval ADD COLUMN asked_by ${text}`,
   `ALTER TABLE approval ADD COLUMN is_narrowed ${integer} NOT NULL DEFAULT 0`,
   `ALTER TABLE approval ADD COLUMN for_turn ${integer} NOT NULL DEFAULT 0`,
 ]
