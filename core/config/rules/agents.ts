@@ -3,12 +3,14 @@ import type { AgentConfig, AgentDefaultsConfig } from '../schema/schema.ts'
 import { heartbeatReplyWarnings, heartbeatRules } from './heartbeat.ts'
 import { modelListRules, modelRules } from './models.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
+import { workspaceRules } from './workspaces.ts'
 
 export function* agentRules(context: RuleContext): Iterable<RuleFinding> {
   const { defaults, ...agents } = context.config.agents
   yield* defaultsRules(defaults, context)
   for (const [id, agent] of Object.entries(agents)) yield* oneAgentRules({ id, agent, defaults }, context)
   yield* heartbeatReplyWarnings(context)
+  yield* workspaceRules(context)
   const [first, ...others] = Object.keys(agents).filter((id) => agents[id]?.default)
   yield* others.map((id) => ({
     keys: ['agents', id, 'default'],

@@ -1,0 +1,26 @@
+// Workspaces that hold files of the gateway itself.
+import { expect, it } from 'vitest'
+import { problemsOf, resolveText } from '../document.ts'
+
+const configOf = (workspace: string): string =>
+  `{ plugins: ['./work/own.mjs'], agents: { ops: { workspace: ${JSON.stringify(workspace)} } } }`
+
+it.each([
+  ['.', 'holds the configuration'],
+  ['/', 'holds the configuration'],
+  ['..', 'holds the configuration'],
+  ['transforms', 'holds the transforms'],
+  ['transforms/ops', 'is in the folder of the transforms'],
+  ['state', 'holds the state of the gateway'],
+  ['state/files', 'is in the folder of the state of the gateway'],
+  ['state/workspaces', 'is in the folder of the state of the gateway'],
+  ['work', 'holds the plugin ./work/own.mjs'],
+])('the workspace %j is refused, because it %s', (workspace, problem) => {
+  const end = ', so an agent that writes files could change the gateway; use a folder of its own'
+  expect(problemsOf(configOf(workspace))).toContain(`line 1: agents.ops.workspace ${problem}${end}`)
+})
+
+it.each(['files', 'state/workspaces/ops', '../files', 'work/files'])('the workspace %j is accepted', (workspace) => {
+  const { config } = resolveText(`{ agents: { ops: { workspace: '${workspace}' } } }`)
+  expect(config.agents['ops']?.workspace).toBe(workspace)
+})
