@@ -82,9 +82,8 @@ export function requestEndpoints({ store, replay, compareMappings }: RequestsDep
         }))
         return {
           ...viewRequest(request),
-          headers,
-          query,
-          body,
+          // What it holds for other agents is not for this client.
+          ...(reachesAll(principal, request) && { headers, query, body }),
           // Other mappings may belong to other agents.
           ...(!principal.agents && { mappings: compareMappings?.(request) }),
           actions: [...wakes.filter((wake) => reachesWake(principal, request, wake)), ...work],
@@ -142,16 +141,17 @@ export function requestEndpoints({ store, replay, compareMappings }: RequestsDep
 const reachesSome = (principal: Pick<Principal, 'agents'>, { result }: Pick<RequestSummary, 'result'>): boolean =>
   !principal.agents || (result.agents ?? []).some((agentId) => reaches(principal, agentId))
 
+const reachesAll = (principal: Pick<Principal, 'agents'>, { result }: Pick<RequestSummary, 'result'>): boolean =>
+  (result.agents ?? []).every((id) => reaches(principal, id))
+
 /** An event whose session is not known any more is shown if all work of the request is for agents of the client. */
 function reachesWake(
   principal: Principal,
-  { result }: StoredRequest,
+  request: StoredRequest,
   { sessionKey }: { sessionKey?: string | undefined },
 ) {
   const agentId = sessionKey === undefined ? undefined : agentOfKey(sessionKey)
-  return agentId === undefined
-    ? (result.agents ?? []).every((id) => reaches(principal, id))
-    : reaches(principal, agentId)
+  return agentId === undefined ? reachesAll(principal, request) : reaches(principal, agentId)
 }
 
 export function viewRequest({ id, at, hook, status, client, result }: Omit<RequestSummary, 'seq'>) {

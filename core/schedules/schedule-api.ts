@@ -6,7 +6,7 @@ import { type Caller, createSender, inheritOrigin, sourceOf } from '../runs/prov
 import type { Runs } from '../runs/runs.ts'
 import { computeNextFiring, parseTiming, viewTiming } from './timing.ts'
 import { agentSessionKey } from '../sessions/keys.ts'
-import { joinProvenance, noProvenance } from '../store/provenance.ts'
+import { authorOf, joinProvenance, noProvenance } from '../store/provenance.ts'
 import type { RunSpec } from '../store/run-spec.ts'
 import type { NewRun, NewSchedule, Store, StoredSchedule } from '../store/store.ts'
 
@@ -30,6 +30,8 @@ const maxSchedulesPerAgent = 100
 export function createScheduleApi(deps: ScheduleApiDeps, caller: Caller, onAdded: () => void): ScheduleApi {
   const { store, runs } = deps
   const { agentId } = caller.subject
+  /** Whoever may do less than the one who added a schedule neither sees nor changes it. */
+  const listOwn = async () => (await store.listAgentSchedules(agentId)).filter((one) => mayManage(caller, one))
   const change = (action: string, target: string) => ({ ...sourceOf(caller), action, target, agentId })
   return {
     add: async (request) => {
@@ -42,19 +44,31 @@ export function createScheduleApi(deps: ScheduleApiDeps, caller: Caller, onAdded
       return summarize({ ...schedule, lastAt: null, createdAt: at })
     },
     list: async () => {
-      const schedules = await store.listAgentSchedules(agentId)
+      const schedules = await listOwn()
       await caller.sources?.add(joinProvenance(...schedules.map(({ spec }) => spec.origin.provenance ?? noProvenance)))
       return schedules.map(summarize)
     },
-    remove: (id) => store.removeSchedule(id, agentId, { at: deps.now(), change: change('schedule.remove', id) }),
+    remove: async (id) =>
+      (await listOwn()).some((one) => one.id === id) &&
+      (await store.removeSchedule(id, agentId, { at: deps.now(), change: change('schedule.remove', id) })),
     run: async (id) => {
-      const schedule = (await store.listAgentSchedules(agentId)).find((one) => one.id === id)
+      const schedule = (await listOwn()).find((one) => one.id === id)
       if (!schedule) return undefined
       const run = createScheduleRun(deps, schedule)
       await runs.accept({ at: Date.now(), runs: [run], audit: change('schedule.run', id) })
       return { runId: run.id, sessionKey: run.sessionKey }
     },
   }
+}
+
+/** A group and a client manage the schedules that they have added, the agent in other sessions all. */
+function mayManage({ subject }: Caller, { spec }: StoredSchedule): boolean {
+  const { sessionKey, client } = authorOf(subject)
+  if (client === undefined && sessionKey === authorOf({ ...subject, sessionKey: '' }).sessionKey) return true
+  const [first] = spec.origin.initiators ?? []
+  if (!first) return false
+  const author = authorOf(first)
+  return author.sessionKey === sessionKey && author.client === client
 }
 
 export const createScheduleRun = (

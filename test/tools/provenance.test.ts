@@ -157,6 +157,25 @@ describe('a text of somebody with fewer rights', () => {
     expect(await say(orders([running]))).toEqual(['unavailable'])
   })
 
+  it('neither sees nor changes the schedules of somebody with more', async () => {
+    const { invoke, post } = await start()
+    const at = new Date(Date.now() + 3_600_000).toISOString()
+    const { id } = await invoke('cron', {
+      action: 'add',
+      message: 'Water the plants.',
+      at,
+      channel: 'pager',
+      to: 'ops',
+    })
+    const session = 'agent:main:chat-native:group:team'
+    const inGroup = (args: Document) => post('/tools/invoke', { tool: 'cron', args, sessionKey: session }, asOwner)
+    expect((await inGroup({ action: 'list' })).body.result.items).toEqual([])
+    expect((await inGroup({ action: 'remove', id })).status).toBe(400)
+    expect((await inGroup({ action: 'run', id })).status).toBe(400)
+    expect((await invoke('cron', { action: 'list' }, asAnna)).items).toEqual([])
+    expect((await invoke('cron', { action: 'list' })).items).toMatchObject([{ id }])
+  })
+
   it('is passed on by an agent that may do less, and through subagents', async () => {
     const { invoke, outcomes, say } = await start()
     const task = orders([

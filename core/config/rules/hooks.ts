@@ -9,6 +9,7 @@ export function* hookRules(context: RuleContext): Iterable<RuleFinding> {
   yield* tokenRules(context)
   yield* pathRules(context)
   yield* routingWarnings(context)
+  yield* sharedSessionWarnings(context)
   yield* alertRecipientRules(context.config.hooks.onFailure, ['hooks', 'onFailure'], context)
 }
 
@@ -66,3 +67,51 @@ function* routingWarnings({ config: { hooks, agents } }: RuleContext): Iterable<
       : [{ keys: ['hooks', 'allowedAgentIds', String(index)], problem, warning: true }]
   })
 }
+
+/**
+ * Sessions that several hooks can reach. A turn there may send nothing out that another sender's run has read, but each
+ * sender's text stays visible to the runs of the others.
+ */
+function* sharedSessionWarnings({ config: { hooks } }: RuleContext): Iterable<RuleFinding> {
+  const keyed = hooks.mappings.flatMap(({ sessionKey, agentId = '', action }, index) =>
+    action === 'wake' || sessionKey === undefined
+      ? []
+      : [
+          {
+            index,
+            agentId: agentId.trim().toLowerCase(),
+            begin: literalBegin(sessionKey),
+            whole: isLiteral(sessionKey),
+          },
+        ],
+  )
+  for (const [position, one] of keyed.entries()) {
+    const other = keyed.slice(0, position).find((earlier) => earlier.agentId === one.agentId && meets(earlier, one))
+    if (!other) continue
+    const problem =
+      `can name a session that hooks.mappings[${other.index}] can also name, so the runs of each see the texts of the ` +
+      'other\'s sender; begin the keys differently, such as "hook:<id of the mapping>:"'
+    yield { keys: ['hooks', 'mappings', String(one.index), 'sessionKey'], problem, warning: true }
+  }
+  const { length } = hooks.mappings.filter(({ sessionKey, action }) => sessionKey === undefined && action !== 'wake')
+  if (hooks.defaultSessionKey !== undefined && length + hooks.presets.length > 0) {
+    const problem =
+      'is the session of all hooks without a sessionKey, so the runs of each see the texts of the other senders; give ' +
+      'mappings and presets keys of their own'
+    yield { keys: ['hooks', 'defaultSessionKey'], problem, warning: true }
+  }
+}
+
+interface KeyedMapping {
+  begin: string
+  /** Whether the key is the same for each request. */
+  whole: boolean
+}
+
+const isLiteral = (key: string): boolean => !key.includes('{{')
+const literalBegin = (key: string): string => (key.split('{{', 1)[0] as string).trim().toLowerCase()
+
+const meets = (one: KeyedMapping, other: KeyedMapping): boolean =>
+  one.whole && other.whole
+    ? one.begin === other.begin
+    : (!one.whole && other.begin.startsWith(one.begin)) || (!other.whole && one.begin.startsWith(other.begin))

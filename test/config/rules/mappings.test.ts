@@ -12,6 +12,32 @@ const hooks = (keys: object) => JSON.stringify({ hooks: keys })
 const mapping = (keys: object) => hooks({ mappings: [keys] })
 const path = { match: { path: 'x' }, messageTemplate: 'm', deliver: false }
 
+describe('sessions that several hooks can reach', () => {
+  const keyed = (...keys: string[]) =>
+    warningsOf(hooks({ mappings: keys.map((sessionKey, index) => ({ ...path, id: `m${index}`, sessionKey })) }))
+
+  it.each([
+    [['hook:{{ x }}', 'hook:{{ y }}']],
+    [['hook:github:{{ x }}', 'hook:{{ y }}']],
+    [['hook:one', 'hook:one']],
+    [['hook:one', 'hook:{{ y }}']],
+  ])('are warned about: %j', (keys) => {
+    expect(keyed(...keys)).toContainEqual(
+      expect.stringContaining('hooks.mappings[1].sessionKey can name a session that hooks.mappings[0] can also name'),
+    )
+  })
+
+  it('are none if the keys begin differently', () => {
+    expect(keyed('hook:a:{{ x }}', 'hook:b:{{ x }}', 'hook:c').join()).not.toContain('can also name')
+  })
+
+  it('include the one of hooks.defaultSessionKey', () => {
+    expect(warningsOf(hooks({ defaultSessionKey: 'hook:all', mappings: [path] }))).toContainEqual(
+      expect.stringContaining('hooks.defaultSessionKey is the session of all hooks without a sessionKey'),
+    )
+  })
+})
+
 describe('hooks.mappings', () => {
   it('accept every key', () => {
     const every = {
