@@ -1,7 +1,8 @@
 // A run in the form that the API returns: its schema, and how it is made of what is stored.
 import { joinTurn, type TurnProvenance } from '../store/provenance.ts'
-import { nameAuthor } from '../tools/narrow.ts'
-import { type Origin, runKinds, runStatuses } from '../store/run-spec.ts'
+import { isFromTool } from '../tools/external-texts.ts'
+import { describeNarrowing, nameAuthor } from '../tools/narrow.ts'
+import { type Initiator, isFromPerson, type Origin, runKinds, runStatuses } from '../store/run-spec.ts'
 import type { ListedRun, StoredDelivery, SubagentUsage, ToolError } from '../store/store.ts'
 import { traceIdOf } from '../telemetry/trace-context.ts'
 import { type Static, Type } from '../typebox.ts'
@@ -90,6 +91,11 @@ export const Run = Type.Object({
             'The agents, groups and clients that wrote some of it. The turn may do no more than each of them.',
         }),
         isPrivate: Type.Boolean({ description: 'True: a person wrote some of it, or a tool read private data.' }),
+        explanation: Type.Optional(
+          Type.String({
+            description: 'Which texts take tools away from the turn, and how to lift that. Absent: none do.',
+          }),
+        ),
       },
       { description: 'Where what the turn has read came from. Absent: the run had no turn.' },
     ),
@@ -152,7 +158,7 @@ export function viewRun(
     usage: result.usage && viewUsage(result.usage),
     ...(subagents && subagents.runs > 0 && { subagents: viewSubagents(subagents) }),
     ...(toolErrors && toolErrors.length > 0 && { toolErrors: [...toolErrors] }),
-    ...(result.provenance && { provenance: viewProvenance(result.provenance) }),
+    ...(result.provenance && { provenance: viewProvenance(run, result.provenance) }),
     parentRunId: spec.parentRunId,
     requestId: spec.requestId,
     retryOf: spec.retryOf,
@@ -168,9 +174,37 @@ export function viewRun(
   }
 }
 
-function viewProvenance(turn: TurnProvenance): NonNullable<Run['provenance']> {
+type ProvenanceView = NonNullable<Run['provenance']>
+type RunOfTexts = Pick<ListedRun, 'agentId' | 'sessionKey' | 'spec'>
+
+function viewProvenance(run: RunOfTexts, turn: TurnProvenance): ProvenanceView {
   const { outside, authors, isPrivate } = joinTurn(turn)
-  return { outside: [...outside], authors: authors.map(nameAuthor), isPrivate }
+  const explanation = explainNarrowing(run, { outside, authors })
+  return {
+    outside: [...outside],
+    authors: authors.map(nameAuthor),
+    isPrivate,
+    ...(explanation !== undefined && { explanation }),
+  }
+}
+
+function explainNarrowing(
+  { agentId, sessionKey, spec: { origin } }: RunOfTexts,
+  texts: Pick<TurnProvenance['own'], 'outside' | 'authors'>,
+): string | undefined {
+  const { client, initiators = [] } = origin
+  const starter: Initiator = { caller: 'agent', agentId, sessionKey, client }
+  const own = new Set([starter, ...initiators].map(nameAuthor))
+  const { outside } = texts
+  const authors = texts.authors.filter((author) => !own.has(nameAuthor(author)))
+  if (outside.length === 0 && authors.length === 0) return undefined
+  const remedies = [
+    ...(isFromPerson(origin) ? ['approve a call for the whole turn'] : []),
+    ...(origin.kind === 'hook' ? [] : ['begin a clean conversation with /new']),
+    ...(outside.some(isFromTool) ? ['name tools that you trust in tools.trusted'] : []),
+    ...(outside.length > 0 && !isFromPerson(origin) ? ['allow tools in tools.byOrigin.hook.allow'] : []),
+  ]
+  return `It may do less, because it reads ${describeNarrowing({ outside, authors })}. To lift this, ${remedies.join(', or ')}.`
 }
 
 /** Without the sessions and callers of other agents that it goes back to, which only the policy needs. */

@@ -17,3 +17,6 @@ export function describedBy({ listed, isTrusted }: Pick<Policy, 'listed' | 'isTr
 }
 
 export const fromTool = (name: string): Provenance => ({ outside: [`the tool ${name}`], authors: [], isPrivate: false })
+
+/** Whether a source is a tool. */
+export const isFromTool = (source: string): boolean => source.startsWith('the tool ')

@@ -44,6 +44,9 @@ describe('svc-gateway runs', () => {
     expect(shown.stdout).toMatch(/^queued {2,}\d[\d.]* m?s$/m)
     expect(shown.stdout).toMatch(/^model {2,}\d[\d.]* m?s {2,}builtin\/rules · \d+ → \d+ tokens · \$0/m)
     expect(shown.stdout).toMatch(/^cost {2,}\$0$/m)
+    expect(shown.stdout).toMatch(
+      /^narrowed {2,}It may do less, because it reads text from webhook agent\. To lift this, allow tools in tools\.byOrigin/m,
+    )
     expect((await cli('runs', 'show', id, '--steps')).stdout).toMatch(/^1 {2}model .*\ntext: Received: Say/m)
     expect(JSON.parse((await cli('runs', 'show', id, '--json')).stdout)).toMatchObject({
       id,

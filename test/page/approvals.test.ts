@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { createLaunchPad, plugins, scriptCall } from '../approvals/launch-pad.ts'
 import { startModel } from '../doubles/model.ts'
+import { login } from '../control/rpc-client.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
 import { expectAccessible, sharePages } from './open-page.ts'
@@ -110,6 +111,30 @@ describe('the view of approvals', () => {
     expect(complaints).toEqual([])
   })
 
+  it('approves a call that only texts of the turn forbid for the whole turn', async () => {
+    const { url, post, get, model, pad } = shared()
+    await post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
+    const args = { target: 'pluto' }
+    model.script({ tool: 'post_outside', args }, { tool: 'post_outside', args: { target: 'ceres' } }, { text: 'Done.' })
+    const chat = (await login(url)).call('chat.send', { text: 'Launch them.' })
+    await expect.poll(async () => (await get('/api/approvals?status=waiting')).body.items[0]?.args).toEqual(args)
+    const [{ id }] = (await get('/api/approvals?status=waiting')).body.items
+    const { page, complaints } = await open(url, `#/approvals/${id}`)
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Approve for this turn' }).click()
+    await page.getByText('Approved for this turn. The call is made now.').waitFor()
+    await page.getByText('Approved for', { exact: true }).waitFor()
+    await expectAccessible(page)
+    const { runId } = (await chat).result
+    expect(pad.launches().slice(-2)).toEqual([args, { target: 'ceres' }])
+    await page.goto(`${url}/#/runs/${runId}`)
+    await page
+      .getByText(/^It may do less, because it reads text from .*webhook wake.* approve a call for the whole turn/)
+      .waitFor()
+    await expectAccessible(page)
+    expect(complaints).toEqual([])
+  })
+
   it('escapes what could mislead, and shows markup as text', async () => {
     const { url, ask, approvalOf } = shared()
     const args = {
@@ -147,6 +172,7 @@ describe('the view of approvals', () => {
     expect(await deaf.page.getByRole('button', { name: /^(Approve|Deny)$/ }).count()).toBe(0)
     const operator = await open(url, `#/approvals/${id}`)
     await operator.page.getByRole('button', { name: 'Approve', exact: true }).waitFor()
+    expect(await operator.page.getByRole('button', { name: 'Approve for this turn' }).count()).toBe(0)
   })
 
   it('is reached from Home by a client that may see only some agents', async () => {

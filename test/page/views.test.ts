@@ -131,6 +131,10 @@ describe('the views of the page', () => {
     await page.keyboard.press('Escape')
     await page.getByLabel('Caller').selectOption('http')
     await page.getByRole('button', { name: 'write for main: allowed' }).waitFor()
+    for (const caller of ['heartbeat', 'chat']) {
+      await page.getByLabel('Caller').selectOption(caller)
+      await page.getByRole('button', { name: 'sessions_send for ops: allowed' }).waitFor()
+    }
     expect(complaints).toEqual([])
   })
 

@@ -98,21 +98,27 @@ describe('a text from outside', () => {
     await post('/hooks/wake', { text: `Look. ${orders(attack)}`, mode: 'next-heartbeat' })
     await say('What is new?')
     expect(await say('And now?')).toEqual(['done', 'withheld', 'unavailable', 'unavailable'])
+    const explain = async (origin: string) => (await post('/tools/explain', { tool: 'exec', origin }, asOwner)).body
     const [{ id }] = await runsOf('channel')
     expect((await get(`/runs/${id}`)).body.provenance).toEqual({
       outside: ['webhook wake'],
       isPrivate: true,
       authors: ['the agent main'],
+      explanation:
+        'It may do less, because it reads text from webhook wake. To lift this, approve a call for the whole turn, or begin ' +
+        'a clean conversation with /new.',
     })
-    const explain = async () => (await post('/tools/explain', { tool: 'exec', origin: 'heartbeat' }, asOwner)).body
-    expect((await explain()).layers).toContainEqual({
+    expect((await explain('chat')).verdict).toBe('ask')
+    expect((await explain('heartbeat')).layers).toContainEqual({
       layer: 'texts',
       verdict: 'deny',
       rule: 'this turn sees text from webhook wake, which may not use it',
     })
     await chat.say({ text: '/new' })
     await say('Hello.')
-    expect((await explain()).verdict).toBe('allow')
+    const [latest] = await runsOf('channel')
+    expect((await get(`/runs/${latest.id}`)).body.provenance).not.toHaveProperty('explanation')
+    expect((await explain('heartbeat')).verdict).toBe('allow')
   })
 
   it('that a tool returns restricts the turn from then on, unless the tool or its plugin is trusted', async () => {

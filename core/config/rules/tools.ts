@@ -1,4 +1,4 @@
-// Checks the tool policy: `allow` excludes `alsoAllow`, and providers must be configured.
+// Checks the tool policy: `allow` excludes `alsoAllow`, providers must be configured, and chats should be narrowed.
 import { nearest } from '../nearest.ts'
 import type { ToolPolicyConfig, ToolScope } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -7,8 +7,17 @@ export function* toolRules({ config }: RuleContext): Iterable<RuleFinding> {
   const { defaults: _defaults, ...agents } = config.agents
   const providers = ['builtin', ...Object.keys(config.providers)]
   yield* policyRules(config.tools, { keys: ['tools'], providers })
+  if (!config.tools.narrowChats) yield unnarrowedChats
   for (const [id, { tools }] of Object.entries(agents))
     if (tools) yield* policyRules(tools, { keys: ['agents', id, 'tools'], providers })
+}
+
+const unnarrowedChats: RuleFinding = {
+  keys: ['tools', 'narrowChats'],
+  problem:
+    'is false, so text from outside that an agent sees in a chat may use the tools of whoever chats; set it to true to be ' +
+    'asked instead',
+  warning: true,
 }
 
 interface PolicyContext {

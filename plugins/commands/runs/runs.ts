@@ -26,6 +26,7 @@ interface Run extends TimedRun {
   error?: { type: string; message: string; detail?: string }
   toolErrors?: readonly { tool: string; message: string }[]
   reply?: string
+  provenance?: { explanation?: string }
 }
 
 interface Usage {
@@ -78,7 +79,7 @@ export async function showRun(
   const steps: RunStep[] = []
   for await (const step of control.list<RunStep>(`${path}/steps`)) steps.push(step)
   if (json) return terminal.printJson({ ...run, steps })
-  const { origin, error, usage, subagents, toolErrors = [], reply } = run
+  const { origin, error, usage, subagents, toolErrors = [], reply, provenance } = run
   terminal.printFields({
     run: run.id,
     status: run.status,
@@ -100,6 +101,7 @@ export async function showRun(
     subagents: subagents && describeSubagents(run),
     'retry of': run.retryOf,
     'retried as': run.retriedAs,
+    narrowed: provenance?.explanation,
     error: error && [`${error.type}: ${error.message}`, error.detail].filter(Boolean).join(' '),
     'tool error': toolErrors.map(({ tool, message }) => `${tool}: ${message}`),
   })

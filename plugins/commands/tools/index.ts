@@ -38,12 +38,17 @@ const explain = defineCommand({
   description: 'Explain which layer of the policy allows or denies a tool.',
   arguments: { tool },
   options: {
-    origin: { value: '<origin>', description: 'explain it for a run that a webhook starts', choices: ['hook'] },
+    origin: {
+      value: '<origin>',
+      description:
+        'explain it for a turn that a webhook, a person or the heartbeat starts, with the texts that it sees',
+      choices: ['hook', 'chat', 'heartbeat'],
+    },
     session,
   },
   needs: ['control'],
   json: 'one JSON object, as in the API',
-  examples: ['tools explain exec --origin hook'],
+  examples: ['tools explain exec --origin hook', 'tools explain exec --origin chat --session main'],
   run: async (input, context) => (await import('./tools.ts')).explainTool(input, context),
 })
 

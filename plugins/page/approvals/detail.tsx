@@ -42,7 +42,7 @@ function Loaded({ approval, back }: { approval: Approval; back: string }) {
         title={tool}
         back={back}
         badge={<Status of={status} />}
-        actions={status === 'waiting' && mayAnswer && <Answer id={id} tool={tool} />}
+        actions={status === 'waiting' && mayAnswer && <Answer approval={approval} />}
       />
       <div class="body">
         <Facts
@@ -51,6 +51,7 @@ function Loaded({ approval, back }: { approval: Approval; back: string }) {
             ['Agent', agentId],
             ['Origin', origin],
             ['Asked because of', rule],
+            ['Approved for', approval.forTurn === 'approved' && 'the turn'],
             ['Run', runId && <RecordLink key="run" view="runs" id={runId} />],
             ['Session', <RecordLink key="session" view="sessions" id={sessionKey} />],
             ['Created', <Time key="created" at={createdAt} />],
@@ -89,18 +90,19 @@ function Arguments({ approval: { args, argsLength, hidesSecrets } }: { approval:
   )
 }
 
-function Answer({ id, tool }: { id: string; tool: string }) {
+function Answer({ approval: { id, tool, forTurn } }: { approval: Approval }) {
   const { call, toasts } = useApp()
   const [isDenying, setDenying] = useState(false)
-  const approve = async (): Promise<void> => {
-    await call('POST /api/approvals/{id}/approve', { path: { id } })
-    toasts.show({ text: 'Approved. The call is made now.', tone: 'good' })
+  const approve = async (scope: 'call' | 'turn'): Promise<void> => {
+    await call('POST /api/approvals/{id}/approve', { path: { id }, body: { for: scope } })
+    toasts.show({ text: approvedTexts[scope], tone: 'good' })
   }
   return (
     <>
-      <Button kind="primary" onClick={approve}>
+      <Button kind="primary" onClick={() => approve('call')}>
         Approve
       </Button>
+      {forTurn === 'possible' && <Button onClick={() => approve('turn')}>Approve for this turn</Button>}
       <Button kind="danger" onClick={() => setDenying(true)}>
         Deny
       </Button>
@@ -108,6 +110,11 @@ function Answer({ id, tool }: { id: string; tool: string }) {
     </>
   )
 }
+
+const approvedTexts = {
+  call: 'Approved. The call is made now.',
+  turn: 'Approved for this turn. The call is made now.',
+} as const
 
 function Deny({ id, tool, onClose }: { id: string; tool: string; onClose(): void }) {
   const { call, toasts } = useApp()

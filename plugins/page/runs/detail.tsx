@@ -112,6 +112,7 @@ function Loaded({ run, back }: { run: Run; back: string }) {
               ['Session', <RecordLink key="s" view="sessions" id={run.sessionKey} />],
               ['Model', run.model],
               ['Content', run.origin.trusted ? 'trusted' : 'external, so it is wrapped for the model'],
+              ['Narrowed', run.provenance?.explanation],
               ['Started by the run', run.parentRunId && <RecordLink key="p" view="runs" id={run.parentRunId} />],
               [
                 'Runs it started',

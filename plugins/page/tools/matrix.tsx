@@ -12,6 +12,8 @@ type Explanation = Reply<'POST /tools/explain'>
 
 const callers = [
   ['hook', 'in a run that a webhook starts'],
+  ['chat', 'in the main session, while a person chats'],
+  ['heartbeat', 'in the main session, in a heartbeat'],
   ['http', 'called over HTTP'],
 ] as const
 
@@ -20,7 +22,8 @@ const parallel = 6
 
 export function Matrix({ agents }: { agents: readonly string[] }) {
   const { call, live, router } = useApp()
-  const caller = router.location.value.query['caller'] === 'http' ? 'http' : 'hook'
+  const { caller: asked } = router.location.value.query
+  const [caller] = callers.find(([name]) => name === asked) ?? callers[0]
   const extensions = useLoaded('extensions', () => call('GET /api/extensions'))
   const tools = extensions.value.value?.policy.tools ?? []
   const [cells, setCells] = useState<ReadonlyMap<string, Explanation>>(new Map())
@@ -35,7 +38,7 @@ export function Matrix({ agents }: { agents: readonly string[] }) {
     const work = async (): Promise<void> => {
       for (let cell = waiting.shift(); cell && isCurrent; cell = waiting.shift()) {
         const { name, agentId } = cell
-        const origin = caller === 'hook' ? { origin: 'hook' as const } : {}
+        const origin = caller === 'http' ? {} : { origin: caller }
         const explanation = await call('POST /tools/explain', {
           body: { tool: name, sessionKey: mainSessionOf(agentId), ...origin },
         })

@@ -75,4 +75,12 @@ describe('the tool policy', () => {
       'tools.byProvider.elsewhere/m is not a configured provider, so it applies to no model',
     ])
   })
+
+  it('warns if texts that a chat sees do not narrow it', () => {
+    expect(warningsOf('{ tools: { narrowChats: true } }')).toEqual([])
+    expect(warningsOf('{ tools: { narrowChats: false } }')).toEqual([
+      'tools.narrowChats is false, so text from outside that an agent sees in a chat may use the tools of whoever chats; ' +
+        'set it to true to be asked instead',
+    ])
+  })
 })
