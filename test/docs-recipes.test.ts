@@ -1,5 +1,5 @@
 // Follows docs/recipes.md: configures each recipe, sends its request, and reads what the model and the person get.
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -7,7 +7,7 @@ import { merge } from './contracts/merge.ts'
 import { anySecret, configurationAround, type Curl, curlsOf, examples } from './docs-examples.ts'
 import { startModel } from './doubles/model.ts'
 import { openTelegram } from './doubles/telegram.ts'
-import { type Document, gatewayToken, startGateway } from './helpers.ts'
+import { type Document, gatewayToken, startGateway, temporaryFolder } from './helpers.ts'
 import { closeAtEnd } from './share.ts'
 
 interface Recipe {
@@ -59,6 +59,18 @@ async function follow(title: string, now: Document = {}) {
   return { model, telegram, gateway, send: () => fetch(`${gateway.url}${curl.path}`, curl.init) }
 }
 
+/** A `web_fetch` that needs no network. Like the built-in one, it sends, and returns text from outside. */
+function fakeWeb(): Document {
+  const file = join(temporaryFolder(), 'pages.mjs')
+  writeFileSync(
+    file,
+    `import { defineToolset } from 'svc-gateway/plugin'
+    const tool = { name: 'page', description: 'A page.', args: { type: 'object' }, effects: ['sends'], execute: () => 'All is up.' }
+    export default defineToolset({ name: 'pages', description: 'Pages.', tools: [tool] })`,
+  )
+  return { plugins: [file], tools: { rename: { web: { web_fetch: 'real_fetch' }, pages: { page: 'web_fetch' } } } }
+}
+
 describe('docs/recipes.md', () => {
   it('has a test for each recipe', () => {
     const titles = sections.map((section) => section.slice(0, section.indexOf('\n')))
@@ -79,15 +91,30 @@ describe('docs/recipes.md', () => {
   })
 
   it(`works: ${scheduled}`, async () => {
-    const { model, telegram, gateway, send } = await follow(scheduled)
+    const { model, telegram, gateway, send } = await follow(scheduled, fakeWeb())
     const response = await send()
     expect(response.status).toBe(200)
     const { result } = (await response.json()) as { result: { id: string } }
-    model.script({ text: 'Nothing is broken.' })
-    const run = { tool: 'cron', args: { action: 'run', id: result.id } }
+    const run = { tool: 'cron', sessionKey: 'agent:status:main', args: { action: 'run', id: result.id } }
     const authorization = `Bearer ${gatewayToken}`
-    expect(await gateway.post('/tools/invoke', run, { authorization })).toMatchObject({ status: 200 })
-    await telegram.called('sendMessage', 1)
-    expect(telegram.sent).toMatchObject([{ to: '123456789', shown: 'Nothing is broken.' }])
+    const fetching = { tool: 'web_fetch', args: { url: 'https://www.githubstatus.com' } }
+    for (const day of [1, 2]) {
+      model.script(fetching, fetching, { tool: 'read', args: { path: 'a.txt' } }, { text: `Day ${day} is fine.` })
+      expect(await gateway.post('/tools/invoke', run, { authorization })).toMatchObject({ status: 200 })
+      await telegram.called('sendMessage', day)
+    }
+    expect(telegram.sent).toMatchObject([
+      { to: '123456789', shown: 'Day 1 is fine.' },
+      { to: '123456789', shown: 'Day 2 is fine.' },
+    ])
+    const { items } = (await gateway.get('/api/runs?agentId=status')).body
+    for (const { id } of items) {
+      const steps = (await gateway.get(`/runs/${id}/steps`)).body.items as { tool?: string; status: string }[]
+      expect(steps.filter(({ tool }) => tool !== undefined).map(({ tool, status }) => [tool, status])).toEqual([
+        ['web_fetch', 'succeeded'],
+        ['web_fetch', 'succeeded'],
+        ['read', 'refused'],
+      ])
+    }
   })
 })

@@ -200,7 +200,7 @@ function explainNarrowing(
   if (outside.length === 0 && authors.length === 0) return undefined
   const remedies = [
     ...(isFromPerson(origin) ? ['approve a call for the whole turn'] : []),
-    ...(origin.kind === 'hook' ? [] : ['begin a clean conversation with /new']),
+    ...(isFromPerson(origin) || origin.kind === 'heartbeat' ? ['begin a clean conversation with /new'] : []),
     ...(outside.some(isFromTool) ? ['name tools that you trust in tools.trusted'] : []),
     ...(outside.length > 0 && !isFromPerson(origin) ? ['allow tools in tools.byOrigin.hook.allow'] : []),
   ]
