@@ -198,14 +198,26 @@ function explainNarrowing(
   const { outside } = texts
   const authors = texts.authors.filter((author) => !own.has(nameAuthor(author)))
   if (outside.length === 0 && authors.length === 0) return undefined
-  const remedies = [
-    ...(isFromPerson(origin) ? ['approve a call for the whole turn'] : []),
-    ...(isFromPerson(origin) || origin.kind === 'heartbeat' ? ['begin a clean conversation with /new'] : []),
-    ...(outside.some(isFromTool) ? ['name tools that you trust in tools.trusted'] : []),
-    ...(outside.length > 0 && !isFromPerson(origin) ? ['allow tools in tools.byOrigin.hook.allow'] : []),
-  ]
-  return `It may do less, because it reads ${describeNarrowing({ outside, authors })}. To lift this, ${remedies.join(', or ')}.`
+  const cause = `It may do less, because it reads ${describeNarrowing({ outside, authors })}.`
+  const remedies = listRemedies(origin, outside)
+  return remedies.length === 0 ? cause : `${cause} To lift this, ${remedies.join(', or ')}.`
 }
+
+function listRemedies(origin: Origin, outside: readonly string[]): string[] {
+  const [isPerson, isHeartbeat] = [isFromPerson(origin), origin.kind === 'heartbeat']
+  return [
+    ...(isPerson ? [askRemedies[origin.kind === 'chat' ? 'chat' : 'channel']] : []),
+    ...(isPerson || isHeartbeat ? ['begin a clean conversation with /new'] : []),
+    ...(outside.some(isFromTool) ? ['name tools that you trust in tools.trusted'] : []),
+    ...(outside.length > 0 && !isPerson ? ['allow tools in tools.byOrigin.hook.allow'] : []),
+  ]
+}
+
+/** In a chat of the gateway, calls always wait for an answer. */
+const askRemedies = {
+  chat: 'approve a call for the whole turn',
+  channel: 'set approvals.channel and approve a call for the whole turn',
+} as const
 
 /** Without the sessions and callers of other agents that it goes back to, which only the policy needs. */
 const viewOrigin = ({

@@ -105,8 +105,8 @@ describe('a text from outside', () => {
       isPrivate: true,
       authors: ['the agent main'],
       explanation:
-        'It may do less, because it reads text from webhook wake. To lift this, approve a call for the whole turn, or begin ' +
-        'a clean conversation with /new.',
+        'It may do less, because it reads text from webhook wake. To lift this, set approvals.channel and approve a call ' +
+        'for the whole turn, or begin a clean conversation with /new.',
     })
     expect((await explain('chat')).verdict).toBe('ask')
     expect((await explain('heartbeat')).layers).toContainEqual({

@@ -15,8 +15,8 @@ export function* toolRules({ config }: RuleContext): Iterable<RuleFinding> {
 const unnarrowedChats: RuleFinding = {
   keys: ['tools', 'narrowChats'],
   problem:
-    'is false, so text from outside that an agent sees in a chat may use the tools of whoever chats; set it to true to be ' +
-    'asked instead',
+    'is false, so text from outside that an agent sees in a chat may use the tools of whoever chats, limited only by the ' +
+    'rule of two; set it to true to be asked instead',
   warning: true,
 }
 

@@ -79,8 +79,8 @@ describe('the tool policy', () => {
   it('warns if texts that a chat sees do not narrow it', () => {
     expect(warningsOf('{ tools: { narrowChats: true } }')).toEqual([])
     expect(warningsOf('{ tools: { narrowChats: false } }')).toEqual([
-      'tools.narrowChats is false, so text from outside that an agent sees in a chat may use the tools of whoever chats; ' +
-        'set it to true to be asked instead',
+      'tools.narrowChats is false, so text from outside that an agent sees in a chat may use the tools of whoever chats, ' +
+        'limited only by the rule of two; set it to true to be asked instead',
     ])
   })
 })
