@@ -37,8 +37,7 @@ export interface Tool<Args = never> {
   args: JsonSchema
   /**
    * What a call does, or a function that returns it for one call. `[]`: neither. Absent: both.
-   * An agent whose session holds external content may use one of the two effects, so a tool with both is withheld from
-   * it.
+   * A turn that sees text from outside may use one of the two effects, so a tool with both is withheld from it.
    */
   effects?:
     | readonly ToolEffect[]

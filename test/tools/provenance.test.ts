@@ -131,6 +131,18 @@ describe('a text from outside', () => {
     expect(await say(orders([calling('page')]))).toEqual(['done', 'unavailable'])
   })
 
+  it('that an MCP server returns restricts the turn, unless the server is trusted', async () => {
+    const server = { command: process.execPath, args: [join(import.meta.dirname, '../fixtures/mcp/server.mjs')] }
+    const servers = { near: server, known: { ...server, trusted: true } }
+    const { say, chat, get } = await start({ tools: { mcp: { servers } } })
+    const names = async () => (await get('/tools')).body.items.map(({ name }: { name: string }) => name)
+    await expect.poll(names).toEqual(expect.arrayContaining(['near__echo', 'known__echo']))
+    const calling = (tool: string): Call => ({ tool, args: { text: 'x' } })
+    expect(await say(orders([calling('known__echo'), running]))).toEqual(['done', 'done'])
+    await chat.say({ text: '/new' })
+    expect(await say(orders([calling('near__echo'), running]))).toEqual(['done', 'unavailable'])
+  })
+
   it('leaves a conversation with age', async () => {
     const { post, say } = await start({ session: { historyTurns: 1 } })
     await post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
