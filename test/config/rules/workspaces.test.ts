@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { problemsOf, resolveText } from '../document.ts'
 
 const configOf = (workspace: string): string =>
-  `{ plugins: ['./work/own.mjs'], agents: { ops: { workspace: ${JSON.stringify(workspace)} } } }`
+  `{ plugins: ['./house/own.mjs'], agents: { ops: { workspace: ${JSON.stringify(workspace)} } } }`
 
 it.each([
   ['.', 'holds the configuration'],
@@ -14,13 +14,13 @@ it.each([
   ['state', 'holds the state of the gateway'],
   ['state/files', 'is in the folder of the state of the gateway'],
   ['state/workspaces', 'is in the folder of the state of the gateway'],
-  ['work', 'holds the plugin ./work/own.mjs'],
+  ['house', 'holds the plugin ./house/own.mjs'],
 ])('the workspace %j is refused, because it %s', (workspace, problem) => {
   const end = ', so an agent that writes files could change the gateway; use a folder of its own'
   expect(problemsOf(configOf(workspace))).toContain(`line 1: agents.ops.workspace ${problem}${end}`)
 })
 
-it.each(['files', 'state/workspaces/ops', '../files', 'work/files'])('the workspace %j is accepted', (workspace) => {
+it.each(['files', 'state/workspaces/ops', '../files', 'house/files'])('the workspace %j is accepted', (workspace) => {
   const { config } = resolveText(`{ agents: { ops: { workspace: '${workspace}' } } }`)
   expect(config.agents['ops']?.workspace).toBe(workspace)
 })
