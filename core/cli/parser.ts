@@ -60,12 +60,16 @@ export function parseAddress(text: string): string {
 /** `dryRun` → `dry-run` */
 export const kebabCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 
+const pluginHelp = `
+Plugins add commands, which are not listed here: this help imports no plugin.`
+
 type Execute = (command: ListedCommand, input: Record<string, unknown>) => Promise<void>
 
 export function createParser(commands: readonly ListedCommand[], version: string, execute: Execute): Parser {
   const program = new Parser('svc-gateway')
     .description('Runs agents and connects them to the outside world over HTTP.')
     .version(version)
+    .addHelpText('after', pluginHelp)
   const groups = new Map<string, Parser>()
   for (const command of commands) {
     const [first = '', second] = command.name.split(' ')

@@ -34,11 +34,10 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
   if (!staysRunning) process.stdout.write('', () => process.exit())
 }
 
-/** Prints what the last word may become. */
+/** Prints what the last word may become. A shell asks in every folder, so no plugin is imported for it. */
 async function complete(words: readonly string[]): Promise<void> {
   const { listCandidates } = await import('./completion/complete.ts')
-  const { commands } = await findCommands(words.length > 1 ? words.slice(0, -1) : ['--help'])
-  const lines = await listCandidates(commands, words)
+  const lines = await listCandidates(listBuiltinCommands(), words)
   process.stdout.write(lines.map((line) => `${line}\n`).join(''), () => process.exit())
 }
 
@@ -50,10 +49,10 @@ interface FoundCommands {
   problems: readonly string[]
 }
 
-/** Plugins are imported only if the words name no built-in command, or a list of commands. */
+/** Plugins are imported only if the words name no built-in command and ask for no list of commands. */
 async function findCommands(words: readonly string[]): Promise<FoundCommands> {
   const commands = listBuiltinCommands()
-  if (selectNamed(commands, words).length > 0) return { commands, problems: [] }
+  if (selectNamed(commands, words).length > 0 || isHelpOfBuiltins(commands, words)) return { commands, problems: [] }
   try {
     const { locateConfig } = await import('../config/file/locate.ts')
     const file = locateConfig({ option: readConfigOption(words) })
@@ -74,6 +73,15 @@ async function findCommands(words: readonly string[]): Promise<FoundCommands> {
   }
 }
 
+/** Whether the words ask for the help of all commands, or for that of a group with built-in ones. */
+function isHelpOfBuiltins(commands: readonly ListedCommand[], words: readonly string[]): boolean {
+  const [first = '', ...rest] = words[0] === 'help' ? [...words.slice(1), '--help'] : words
+  if (isHelp(first)) return true
+  return rest.some(isHelp) && commands.some(({ name }) => name.split(' ', 1)[0] === first)
+}
+
+const isHelp = (word: string): boolean => ['-h', '--help'].includes(word)
+
 /** The value of `--config`. The words cannot be parsed before the commands are known. */
 function readConfigOption(words: readonly string[]): string | undefined {
   const at = words.findIndex((word) => /^--config(?:=|$)/.test(word))
@@ -85,7 +93,7 @@ function selectNamed(
   commands: readonly ListedCommand[],
   [first = 'start', second = '']: readonly string[],
 ): readonly ListedCommand[] {
-  if (['-h', '--help'].includes(first)) return []
+  if (isHelp(first)) return []
   if (first.startsWith('-')) return commands.filter(({ isDefault }) => isDefault)
   const isNamed = commands.some(({ name }) => name === first || name === `${first} ${second}`)
   return isNamed ? commands.filter(({ name }) => name.split(' ', 1)[0] === first) : []

@@ -21,7 +21,7 @@ interface CommandValue {
   description: string
   /** The only values that are accepted. */
   choices?: readonly string[]
-  /** What the shell completes it with. */
+  /** What the shell completes it with. Only of built-in commands: a completion imports no plugin. */
   completes?: CompletedValue
 }
 

@@ -1,14 +1,16 @@
 // Tests commands of plugins: a package of a stranger, beside a plugin that is broken and one whose names are taken.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { ownCommands } from '../../core/cli/commands.ts'
 import { coreCommands } from '../../core/loader/verify.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { program } from '../program.ts'
-import { share } from '../share.ts'
+import { closeAtEnd, share } from '../share.ts'
 import { inFolder, run } from './command-line.ts'
 
 /** The package `fleet`, whose code of each command is in a file of its own. */
@@ -109,14 +111,10 @@ const shared = share(async () => {
 const brokenPlugin = expect.stringMatching(/^The plugin "\.\/broken\.mjs" was refused: [^\n]*It is broken\.[^\n]*\n$/)
 
 describe('a command of a plugin', () => {
-  it('is in the help, with one line for a plugin that is broken', async () => {
-    const { code, stdout, stderr } = await shared().cli('--help')
+  it('has a help, with one line for a plugin that is broken', async () => {
+    const { code, stdout, stderr } = await shared().cli('fleet', '--help')
     expect({ code, stderr }).toEqual({ code: 0, stderr: brokenPlugin })
-    expect(stdout).toMatch(/\nCommands of plugins:\n {2}fleet \[options\] <ship-name> +List the runs of a fleet\.\n/)
-    expect((await shared().cli('import', '--help')).stdout).toMatch(
-      /\n {2}fleet \[options\] +Change the configuration\./,
-    )
-    expect((await shared().cli('fleet', '--help')).stdout).toMatch(
+    expect(stdout).toMatch(
       /--knots <number> +how fast \(default: 5\)\n[^]*--url <address>[^]*--limit <number>[^]*--json[^]*\$ svc-gateway fleet main\n/,
     )
   })
@@ -129,16 +127,9 @@ describe('a command of a plugin', () => {
       )
   })
 
-  it('is completed, and suggested for a misspelled name', async () => {
-    const { cli } = shared()
-    const complete = async (...words: string[]) => (await cli('complete', '--', ...words)).stdout
-    expect(await complete('fl')).toBe('fleet\tList the runs of a fleet.\n')
-    expect(await complete('import', '')).toContain('openclaw\t')
-    expect(await complete('import', 'f')).toBe('fleet\tChange the configuration.\n')
-    expect(await complete('fleet', '--st')).toBe('--status\tonly these\n')
-    expect(await complete('fleet', '--status=')).toBe('--status=succeeded\n--status=failed\n')
-    expect(await complete('fleet', '')).toBe('main\n')
-    expect((await cli('flet')).stderr).toMatch(/\nThere is no command "flet"; did you mean "fleet"\?\n$/)
+  it('is suggested for a misspelled name', async () => {
+    const { stderr } = await shared().cli('flet')
+    expect(stderr).toMatch(/\nThere is no command "flet"; did you mean "fleet"\?\n$/)
   })
 
   it('runs against the running gateway, with its options', async () => {
@@ -218,7 +209,7 @@ describe('a command of a plugin', () => {
   it('is refused if its name is taken or not valid, and the others stay', async () => {
     const dir = temporaryFolder()
     install(dir, ['fleet', './taken.mjs'])
-    const { code, stdout, stderr } = await run(dir, ['--help'])
+    const { code, stdout, stderr } = await run(dir, ['fleet', '--help'])
     expect(code).toBe(0)
     expect(stderr.split('\n')).toEqual([
       expect.stringMatching(/^The command "runs" from ".\/taken.mjs" was refused: "svc-gateway" already has one/),
@@ -237,22 +228,56 @@ describe('a command of a plugin', () => {
 })
 
 describe('a built-in command', () => {
-  it.each([['--version'], ['runs', 'list', '--help'], ['completion', 'bash'], ['presets', 'setup']])(
-    'imports no plugin: %s %s',
-    async (...args) => {
-      const dir = temporaryFolder()
-      install(dir, ['fleet', './broken.mjs'])
-      expect((await run(dir, args.filter(Boolean))).stderr).not.toContain('broken')
-      expect(existsSync(join(dir, 'imported'))).toBe(false)
-    },
-  )
+  it.each([
+    ['--version'],
+    ['--help'],
+    ['help', 'runs'],
+    ['import', '--help'],
+    ['runs', 'list', '--help'],
+    ['completion', 'bash'],
+    ['complete', '--', 'fleet', ''],
+    ['presets', 'setup'],
+  ])('imports no plugin: %s %s %s', async (...args) => {
+    const dir = temporaryFolder()
+    install(dir, ['fleet', './broken.mjs'])
+    expect(
+      (
+        await run(
+          dir,
+          args.filter((word) => word !== undefined),
+        )
+      ).stderr,
+    ).not.toContain('broken')
+    expect(existsSync(join(dir, 'imported'))).toBe(false)
+  })
 
   it('is not affected by a configuration that cannot be read', async () => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'gateway.json5'), '{')
     const { code, stdout, stderr } = await run(dir, ['--help'])
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('doctor') })
-    expect(stderr).toMatch(/^The commands of plugins are not known: The configuration [^\n]*\n$/)
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.stringContaining('doctor'), stderr: '' })
+    expect((await run(dir, ['fleet'])).stderr).toMatch(
+      /^The commands of plugins are not known: The configuration [^\n]*\nThere is no command "fleet"; /,
+    )
+  })
+
+  it('neither imports a plugin nor sends a credential for a configuration that others can change', async () => {
+    const dir = temporaryFolder()
+    let received = 0
+    const server = createServer((_request, response) => response.end(`${(received += 1)}`)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    closeAtEnd(() => server.close())
+    install(dir, ['fleet'], { gateway: { port: (server.address() as AddressInfo).port } })
+    chmodSync(dir, 0o777)
+    const env = { SVC_GATEWAY_TOKEN: gatewayToken }
+    const refused = `gateway.json5 depends on ${dir}, which can be changed by every user of this machine`
+    for (const args of [['check'], ['doctor'], ['plugin', 'list'], ['fleet'], ['runs', 'list'], ['start']]) {
+      const { code, stdout, stderr } = await run(dir, args, { env })
+      expect({ args, code, text: stdout + stderr }).toEqual({ args, code: 1, text: expect.stringContaining(refused) })
+    }
+    expect({ received, isImported: existsSync(join(dir, 'imported')) }).toEqual({ received: 0, isImported: false })
+    const named = await run(dir, ['plugin', 'list', '--config', 'gateway.json5'])
+    expect(named).toMatchObject({ code: 0, stdout: expect.stringContaining('fleet') })
   })
 
   it('of the gateway itself has a name that no plugin can have', () => {

@@ -12,6 +12,7 @@ import { createRedactor, logSecrets, type Redactor } from '../../config/redactio
 import type { ResolvedConfig } from '../../config/resolve.ts'
 import { createConfigSchema } from '../../config/schema/schema.ts'
 import { listSecretFiles } from '../../config/file/secrets.ts'
+import { assertTrusted } from '../../config/file/trust.ts'
 import { seeFiles, type SeenFiles, watchFiles } from '../../config/file/watch.ts'
 import { readVersion } from '../../version.ts'
 import { describeError } from '../../errors.ts'
@@ -105,6 +106,7 @@ async function run(options: StartOptions, lifetime: ProcessLifetime): Promise<vo
 
 /** The model servers on this machine are offered in comments. */
 async function writeFirstFile(file: string): Promise<FirstConfig> {
+  assertTrusted(file)
   const { providers } = await loadBuiltins()
   return writeFirstConfig(file, { localServers: await findLocalServers(providers) })
 }

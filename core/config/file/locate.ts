@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { ConfigError } from '../config-error.ts'
 import { type ConfigDocument, readConfigFile } from './read.ts'
+import { assertTrusted, currentUser, type User } from './trust.ts'
 
 /** Those of the process, unless they are given. */
 export interface Surroundings {
@@ -12,24 +13,30 @@ export interface Surroundings {
   env?: NodeJS.ProcessEnv
   cwd?: string
   home?: string
+  user?: User | undefined
 }
 
 /**
  * The file to use: `--config`, else `$SVC_GATEWAY_CONFIG`, else `./gateway.json5`, else `~/.svc-gateway/gateway.json5`.
+ * A file that is given is trusted, whoever owns it.
  * @returns `undefined` if no file is given and neither default file exists.
- * @throws {ConfigError} if a file is given that does not exist.
+ * @throws {ConfigError} if a file is given that does not exist, or if others can change the one that is found.
  */
 export function locateConfig({
   option,
   env = process.env,
   cwd = process.cwd(),
   home = homeFolder(),
+  user = currentUser(),
 }: Surroundings = {}): string | undefined {
   const given = option ?? (env['SVC_GATEWAY_CONFIG']?.trim() || undefined)
-  if (given === undefined)
-    return [cwd, ...(home === undefined ? [] : [join(home, '.svc-gateway')])]
+  if (given === undefined) {
+    const found = [cwd, ...(home === undefined ? [] : [join(home, '.svc-gateway')])]
       .map((folder) => join(folder, 'gateway.json5'))
       .find((file) => existsSync(file))
+    if (found !== undefined) assertTrusted(found, user)
+    return found
+  }
   const file = resolve(cwd, given)
   if (existsSync(file)) return file
   throw new ConfigError(file, [
