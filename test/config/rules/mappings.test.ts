@@ -14,7 +14,9 @@ const path = { match: { path: 'x' }, messageTemplate: 'm', deliver: false }
 
 describe('sessions that several hooks can reach', () => {
   const keyed = (...keys: string[]) =>
-    warningsOf(hooks({ mappings: keys.map((sessionKey, index) => ({ ...path, id: `m${index}`, sessionKey })) }))
+    warningsOf(
+      hooks({ mappings: keys.map((sessionKey, index) => Object.assign({ id: `m${index}`, sessionKey }, path)) }),
+    )
 
   it.each([
     [['hook:{{ x }}', 'hook:{{ y }}']],
