@@ -117,6 +117,7 @@ const eventProvenance = ({ provenance, trusted, source }: StoredEvent): Provenan
 function findRestriction(policy: PlanDeps['policy'], subject: Subject): Restriction | undefined {
   const { narrowing, isLifted, ...starter } = subject
   if (!narrowing || isLifted || subject.fromHook) return undefined
+  if (narrowing.outside.length + narrowing.authors.length === 0) return undefined
   const names = policy
     .listed(starter)
     .map(({ tool }) => tool.name)

@@ -90,7 +90,8 @@ export async function readHistory(
     current.map(({ message }) => message),
     limits,
   )
-  const entries = newestTurns(current, countTurns(messages))
+  // The messages of a run share their provenance.
+  const entries = [...new Map(newestTurns(current, countTurns(messages)).map((entry) => [entry.runId, entry])).values()]
   const direct = joinProvenance(...entries.map(({ provenance }) => provenance?.own ?? unknownProvenance))
   return { messages, seen: joinEntries(entries), direct }
 }

@@ -20,12 +20,11 @@ export async function openTurnSources(
   store: Pick<Store, 'useEffects' | 'recordProvenance'>,
   { plan: { rights, visible }, read, isAwaited, signal }: TurnToOpen,
 ): Promise<TurnSources> {
-  let hadScopes = false
+  let isObserved = false
   const { scope } = rights
-  const recordPrivateText = async (isPrivate: boolean): Promise<void> => {
-    const { scopes } = sources.subject()
-    if (!scopes || hadScopes) return
-    hadScopes = true
+  const recordEffects = async (isPrivate: boolean): Promise<void> => {
+    if (!sources.subject().scopes) return
+    isObserved = true
     const effects = [...(isPrivate ? (['reads-private'] as const) : []), ...(isAwaited ? (['sends'] as const) : [])]
     if (effects.length > 0) await store.useEffects({ scopes: [scope], effects, force: true })
   }
@@ -36,11 +35,11 @@ export async function openTurnSources(
     record: (returned) =>
       waitForStore(async () => {
         await store.recordProvenance(scope, returned)
-        // What the tools have read before was not recorded.
-        await recordPrivateText(true)
+        // What the tools have read before the first text from outside was not recorded.
+        await recordEffects(!isObserved || returned.isPrivate)
       }, signal),
   })
-  await waitForStore(() => recordPrivateText(joinTurn(sources.provenance()).isPrivate), signal)
+  await waitForStore(() => recordEffects(joinTurn(sources.provenance()).isPrivate), signal)
   return sources
 }
 

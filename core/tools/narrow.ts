@@ -22,11 +22,11 @@ export function narrow({ starter, visible, scope, mode, narrows }: NarrowInput):
   const known = new Set([starter, ...(starter.initiators ?? [])].map((one) => JSON.stringify(authorOf(one))))
   const authors = visible.authors.filter((author) => !known.has(JSON.stringify(author)))
   const scopes = outside.length > 0 || starter.fromHook ? [scope, ...(starter.scopes ?? [])] : starter.scopes
-  const narrowing = { outside, authors, mode }
+  const narrowing = narrows ? { outside, authors, mode } : { outside: [], authors: [], mode }
   return {
     ...starter,
     ...(scopes && { scopes }),
-    ...(narrows && (outside.length > 0 || authors.length > 0) && { narrowing }),
+    ...((outside.length > 0 || authors.length > 0) && { narrowing }),
   }
 }
 

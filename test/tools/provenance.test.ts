@@ -279,8 +279,13 @@ describe('a person whose turn is narrowed', () => {
   })
 
   it('keeps its tools with tools.narrowChats: false, under the rule of two', async () => {
-    const { post, say } = await start({ tools: { narrowChats: false } })
+    const { post, get, url, say } = await start({ tools: { narrowChats: false } })
     await post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
     expect(await say(orders([writing('a.md', 'a'), stealing]))).toEqual(['done', 'withheld'])
+    const client = await login(url)
+    void client.call('chat.send', { text: `In a chat. ${orders([stealing])}` })
+    const waiting = async () => (await get('/api/approvals?status=waiting')).body.items
+    await expect.poll(waiting).toMatchObject([{ tool: 'message', rule: expect.stringContaining('the rule of two') }])
+    await post(`/api/approvals/${(await waiting())[0].id}/deny`, {}, asOwner)
   })
 })
