@@ -2,8 +2,8 @@
 // tool and repeats everything that it sees. `PROVENANCE_SEQUENCES` says how many, `PROVENANCE_SEED` which is the first.
 import { expect, it } from 'vitest'
 import { type ModelServer, startModel } from '../doubles/model.ts'
-import { createSequence, type Sequence, shrink } from '../tools/provenance-sequence.ts'
-import { runSequences } from '../tools/provenance-world.ts'
+import { createSequence, type Sequence, shrink } from './provenance/sequence.ts'
+import { runSequences } from './provenance/world.ts'
 
 const count = Number(process.env['PROVENANCE_SEQUENCES'] ?? 60)
 const first = Number(process.env['PROVENANCE_SEED'] ?? 1)

@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ModelServer } from '../doubles/model.ts'
-import type { Answer, WireRequest } from '../doubles/wire.ts'
-import { connectRpc, type RpcClient } from '../control/rpc-client.ts'
+import type { ModelServer } from '../../doubles/model.ts'
+import type { Answer, WireRequest } from '../../doubles/wire.ts'
+import { connectRpc, type RpcClient } from '../../control/rpc-client.ts'
 import {
   type Document,
   gatewayToken,
@@ -14,16 +14,8 @@ import {
   type RunningGateway,
   startGateway,
   temporaryFolder,
-} from '../helpers.ts'
-import {
-  createRandom,
-  type Event,
-  pick,
-  probes,
-  type Probe,
-  type Random,
-  type Sequence,
-} from './provenance-sequence.ts'
+} from '../../helpers.ts'
+import { createRandom, type Event, pick, probes, type Probe, type Random, type Sequence } from './sequence.ts'
 
 /** A broken promise: which call was made, or which text went where, although the model had seen these marks. */
 export interface Violation {
@@ -214,15 +206,12 @@ function answer(world: World, { body }: WireRequest): Answer {
   const slot = world.slots.find((one) => one.id === id)
   if (!slot) return { text: 'OK.' }
   const marks = marksIn(text, id)
-  const own = `agent${index}`
-  const render = (some: readonly string[]) => some.map((mark) => `«${id}:${mark}»`).join(' ')
-  const others = [...marks].filter((mark) => mark !== own)
+  const seen = [...marks].map((mark) => `«${id}:${mark}»`).join(' ')
   const newest = messages.findLastIndex(({ role }) => role === 'user')
   const made = messages.slice(newest).filter(({ role }) => role === 'assistant').length
-  // A reply is what its texts make of it. What the agent hands on by a tool is its own, too.
-  if (made >= 2) return { text: `I have seen ${render(others)}` }
-  const handedOn = render([own, ...others])
-  const calls = [...tries(slot, handedOn), ...(made === 0 ? carries(slot, handedOn) : [])]
+  // Whatever an agent writes, it is made of the texts that it has seen.
+  if (made >= 2) return { text: `I have seen ${seen}` }
+  const calls = [...tries(slot, seen), ...(made === 0 ? carries(slot, seen) : [])]
   return {
     calls: calls.map(({ tool, args, isProbe }) => {
       if (!isProbe) return { tool, args }
@@ -362,7 +351,7 @@ function isForbidden({ slot: { sequence }, agent, tool, marks }: Seen): boolean 
   const denied = [
     ...(isOutside ? (graph.hooks[agent] ?? []) : []),
     ...(marks.has('anna') ? graph.anna : []),
-    ...graph.agents.flatMap((deny, index) => (marks.has(`agent${index}`) ? deny : [])),
+    ...(graph.agents[agent] ?? []),
   ]
   return denied.includes(tool as Probe)
 }
