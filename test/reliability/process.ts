@@ -1,4 +1,5 @@
 // Starts a gateway as a process, and reads from it and from the store that it leaves behind.
+import { setTimeout as delay } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import { openStore } from '../store/open-store.ts'
@@ -37,12 +38,16 @@ export const post = (
 export const get = (url: string, path: string): Promise<Answer> =>
   ask(`${url}${path}`, { headers: { authorization: `Bearer ${gatewayToken}` } })
 
-/** Resolves with the run when it has ended. */
-export async function ended(url: string, runId: string): Promise<{ status: string; error?: { type: string } }> {
+/** Resolves with the run when it has ended. It asks less and less often, because some wait for the end of a lease. */
+export async function ended(
+  url: string,
+  runId: string,
+  pauseMs = 10,
+): Promise<{ status: string; error?: { type: string } }> {
   const { body } = await get(url, `/runs/${runId}`)
   if (!['queued', 'running', 'waiting'].includes(body.status)) return body
-  await new Promise((resolve) => setTimeout(resolve, 10))
-  return await ended(url, runId)
+  await delay(pauseMs)
+  return await ended(url, runId, Math.min(2 * pauseMs, 200))
 }
 
 /** Returns the events that wait in the main session of a stopped gateway. */
