@@ -123,7 +123,9 @@ async function untilIdle(gateway: () => GatewayProcess): Promise<void> {
     const { body } = await ask(`${gateway().url}/api/runs?status=${status}&limit=1`, { headers })
     return body.items.length
   }
-  await expect.poll(async () => (await count('queued')) + (await count('running')), { timeout: 300_000 }).toBe(0)
+  const left = async (): Promise<number> => (await count('queued')) + (await count('running'))
+  // The runs of a gateway that was killed wait for the end of their lease.
+  await expect.poll(left, { timeout: 300_000, interval: 200 }).toBe(0)
 }
 
 interface Sums {
