@@ -7,7 +7,7 @@ import { showHostile } from './show-hostile.ts'
 const pages = sharePages()
 
 it('shows hostile text as text, in every view and in every field', async () => {
-  await showHostile(pages, fewPayloads)
+  await showHostile(pages, fewPayloads, 15)
 }, 240_000)
 
 it('has 300 hostile texts, which the long tests show', () => {

@@ -41,7 +41,12 @@ export default defineToolset({
   panel: { title: text, folder: new URL('./', import.meta.url) },
 })`
 
-export async function showHostile({ open }: Pick<PageOpener, 'open'>, payloads: readonly string[]): Promise<void> {
+/** `share`: it opens each record of so many. */
+export async function showHostile(
+  { open }: Pick<PageOpener, 'open'>,
+  payloads: readonly string[],
+  share = 5,
+): Promise<void> {
   const gateway = await start()
   const { page, complaints, asked } = await open(gateway.url, '#/log')
   for (const text of payloads) await send(gateway, text)
@@ -49,7 +54,7 @@ export async function showHostile({ open }: Pick<PageOpener, 'open'>, payloads: 
     .poll(async () => (await gateway.get('/api/runs?status=queued')).body.items.length, { timeout: 60_000 })
     .toBe(0)
   await answerApprovals(gateway, payloads)
-  for (const place of await listPlaces(gateway, payloads)) {
+  for (const place of await listPlaces(gateway, payloads, share)) {
     await page.goto(`${gateway.url}/#/${place}`)
     await expectHarmless(page, place)
   }
@@ -133,26 +138,27 @@ async function answerApprovals({ get, post }: Hostile, payloads: readonly string
       await post(`/api/approvals/${id}/deny`, { reason: payloads[index]?.slice(0, 500) ?? '' }, headers)
 }
 
-async function listPlaces({ get }: Hostile, payloads: readonly string[]): Promise<string[]> {
+async function listPlaces({ get }: Hostile, payloads: readonly string[], share: number): Promise<string[]> {
   const some = async (list: string): Promise<{ id: string; sessionKey?: string }[]> => {
     const { items } = (await get(`/api/${list}?limit=200`)).body
     expect([list, items.length > 30]).toEqual([list, true])
-    return items.filter((_: unknown, index: number) => index % 5 === 0)
+    return items.filter((_: unknown, index: number) => index % share === 0)
   }
   const runs = await some('runs')
   const requests = await some('requests')
   const at = (view: string, rows: { id: string }[]) => rows.map(({ id }) => `${view}/${encodeURIComponent(id)}`)
-  const words = payloads.slice(0, 12).map((text) => encodeURIComponent(text.toWellFormed()))
+  const few = Math.ceil(60 / share)
+  const words = payloads.slice(0, few).map((text) => encodeURIComponent(text.toWellFormed()))
   return [
     ...views,
     ...at('requests', requests),
     ...at('runs', runs),
-    ...at('workbench', requests.slice(0, 12)),
+    ...at('workbench', requests.slice(0, few)),
     ...at('outbox', await some('outbox')),
     ...at('schedules', await some('schedules')),
     ...at('approvals', await some('approvals')),
-    ...at('audit', (await some('audit')).slice(0, 12)),
-    ...runs.slice(0, 10).map(({ sessionKey = '' }) => `sessions/${encodeURIComponent(sessionKey)}`),
+    ...at('audit', (await some('audit')).slice(0, few)),
+    ...runs.slice(0, few).map(({ sessionKey = '' }) => `sessions/${encodeURIComponent(sessionKey)}`),
     'sessions/main',
     'tools/hostile',
     ...words.map((word) => `requests/${word}?status=${word}`),
