@@ -102,10 +102,9 @@ describe.each([...presets])('the preset %s', { timeout: 120_000 }, async (name, 
   })
 
   it('lets no text forge a line, hide characters, or make a message or session key too long', () => {
+    const valuesOf = inTurn([hostileText, veryLong])
     const faults = examineFields(({ path, value: before, payload, headers }) =>
-      isText(before)
-        ? [hostileText, veryLong].flatMap((value) => faultsOf(withValue(payload, path, value), headers))
-        : [],
+      isText(before) ? valuesOf(path).flatMap((value) => faultsOf(withValue(payload, path, value), headers)) : [],
     )
     expect(faults).toEqual([])
   })
