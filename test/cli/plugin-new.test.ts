@@ -83,9 +83,7 @@ describe('svc-gateway plugin new', () => {
 
     const repeat = `node -e 'fs.copyFileSync(\`${report}\`, process.env.SVC_GATEWAY_SUITE_REPORT)'`
     const gold = { code: 0, stdout: expect.stringContaining('\nok, gold: '), stderr: '' }
-    for (const kind of ['channel', 'preset', 'provider', 'command'])
-      expect(await checkWith(kind, repeat)).toMatchObject(gold)
-    expect(await checkWith('toolset', 'vitest run')).toMatchObject(gold)
+    for (const kind of kinds) expect(await checkWith(kind, repeat)).toMatchObject(gold)
     expect((await checkWith('toolset', 'vitest run -t declared')).stdout).toMatch(
       /\nok, bronze: .*\nNot proven: .*\nFor silver:\n {2}Let all tests of the toolset "my-toolset" run and pass\.\n/,
     )
