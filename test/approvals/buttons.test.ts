@@ -115,7 +115,7 @@ async function start(name: string, changes: { timeout?: string } = {}) {
   const buttons = async () => (await platform.messages()).flatMap(({ choices = [] }) => choices)
 
   async function until(runId: string, status: string): Promise<void> {
-    await vi.waitUntil(async () => (await gateway.get(`/runs/${runId}`)).body.status === status, patience)
+    await expect.poll(async () => (await gateway.get(`/runs/${runId}`)).body.status, patience).toBe(status)
   }
 
   /** Starts a run that asks. Resolves when the question has its buttons. */
@@ -124,7 +124,7 @@ async function start(name: string, changes: { timeout?: string } = {}) {
     model.script({ tool: 'launch', args })
     const body = { message: 'Go.', deliver: false, wakeMode: 'next-heartbeat' }
     const { runId } = (await post('/hooks/agent', body)).body as { runId: string }
-    await vi.waitUntil(async () => (await buttons()).length === 2, patience)
+    await expect.poll(async () => (await buttons()).length, patience).toBe(2)
     await until(runId, 'waiting')
     return { runId, question: (await texts()).slice(count).join('\n') }
   }

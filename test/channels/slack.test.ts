@@ -424,7 +424,7 @@ describe('what was written while the account was not connected', () => {
     const account = await connect(double)
     await double.say('known')
     await account.next(1)
-    await vi.waitUntil(async () => (await cursorOf(account)) === double.history.at(-1)!.ts)
+    await expect.poll(() => cursorOf(account)).toBe(double.history.at(-1)!.ts)
     await account.close()
     return account
   }
@@ -455,7 +455,7 @@ describe('what was written while the account was not connected', () => {
     expect(messages[2]).toMatchObject({ threadId: root.ts, mentioned: true })
     expect(messages[3]!.attachments).toMatchObject([{ name: 'a.png' }])
     await double.say('new')
-    await vi.waitUntil(async () => (await cursorOf(second)) === double.history.at(-1)!.ts)
+    await expect.poll(() => cursorOf(second)).toBe(double.history.at(-1)!.ts)
   })
 
   it('is read in a busy conversation, too, and in a busy thread', async () => {
@@ -493,9 +493,9 @@ describe('what was written while the account was not connected', () => {
     double.forget()
     double.faultNext('users.conversations', { status: 500 })
     const second = await connect(double, { context: first.context })
-    await vi.waitUntil(() =>
-      second.logged.some(({ message }) => message.startsWith('missed messages could not be read')),
-    )
+    await expect
+      .poll(() => second.logged.some(({ message }) => message.startsWith('missed messages could not be read')))
+      .toBe(true)
     await double.say('new')
     await double.until(() => double.confirmed.length === 2)
     await second.close()
@@ -584,7 +584,7 @@ describe('the connection to Slack', () => {
     const { lost } = await connect(double)
     double.faultNext('apps.connections.open', { error: 'internal_error' })
     double.sendRaw(refresh)
-    await vi.waitUntil(() => lost.length > 0)
+    await expect.poll(() => lost).not.toEqual([])
     expect(lost).toEqual(['Slack asked for a new connection, which could not be opened.'])
   })
 
@@ -593,7 +593,7 @@ describe('the connection to Slack', () => {
     const { lost } = await connect(double)
     double.faultNext('apps.connections.open', { error: 'token_revoked' })
     double.sendRaw(refresh)
-    await vi.waitUntil(() => lost.length > 0)
+    await expect.poll(() => lost).not.toEqual([])
     expect(isAuthError(lost[0])).toBe(true)
   })
 
@@ -601,7 +601,7 @@ describe('the connection to Slack', () => {
     const double = await open()
     const { lost, close } = await connect(double)
     await double.disconnect()
-    await vi.waitUntil(() => lost.length > 0)
+    await expect.poll(() => lost).not.toEqual([])
     await close()
     expect(lost).toEqual(['Slack closed the connection.'])
     expect(double.connections()).toEqual({ open: 0, all: 1 })

@@ -1,5 +1,5 @@
 // WhatsApp through the Cloud API: the channel contract, signatures, files, and errors that say more than a status.
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ChannelContext, Json } from '../../core/plugin/plugin.ts'
 import { channelContract, type SaidFile } from '../contracts/channel.ts'
@@ -191,7 +191,7 @@ describe('a message that WhatsApp accepts and then cannot deliver', () => {
     const send = async (wakeMode = 'next-heartbeat') => {
       const { runId } = (await running.post('/hooks/agent', { message: 'hi', channel: 'whatsapp', wakeMode })).body
       const delivery = async () => (await running.get(`/runs/${runId}`)).body.deliveries[0]
-      await vi.waitFor(async () => expect(await delivery()).toMatchObject({ status: 'sent' }))
+      await expect.poll(delivery).toMatchObject({ status: 'sent' })
       return { delivery }
     }
     const events = async () => {
@@ -215,7 +215,7 @@ describe('a message that WhatsApp accepts and then cannot deliver', () => {
     expect(items).toEqual([expect.objectContaining({ channel: 'whatsapp', to, reason })])
     expect(await events()).toHaveLength(1)
     await post(`/api/outbox/${items[0].id}/retry`, {}, { authorization: `Bearer ${gatewayToken}` })
-    await vi.waitFor(async () => expect(await delivery()).toMatchObject({ status: 'sent' }))
+    await expect.poll(delivery).toMatchObject({ status: 'sent' })
     expect(cloud.messages).toHaveLength(2)
   })
 
@@ -226,9 +226,9 @@ describe('a message that WhatsApp accepts and then cannot deliver', () => {
       return runs.filter(({ kind, status }) => kind === 'heartbeat' && status === 'succeeded').length
     }
     await send('now')
-    await vi.waitFor(async () => expect(await heartbeats()).toBe(1))
+    await expect.poll(heartbeats).toBe(1)
     await cloud.reportStatus(0, failed)
-    await vi.waitFor(async () => expect(await heartbeats()).toBe(2))
+    await expect.poll(heartbeats).toBe(2)
   })
 
   it('changes nothing if its key is unknown', async () => {

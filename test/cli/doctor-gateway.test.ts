@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { diagnose, listFindings } from '../../core/cli/doctor/doctor.ts'
 import type { Finding } from '../../core/cli/doctor/finding.ts'
 import { writeListening } from '../../core/cli/listening.ts'
@@ -136,7 +136,7 @@ describe('svc-gateway doctor finds in the running gateway', () => {
     const body = { message: 'Hello.', channel: 'signal', to: '+15550100' }
     await post('/hooks/agent', body, { prefer: 'wait=60', 'x-forwarded-for': '203.0.113.9' })
     const accounts = async () => (await get('/api/channels')).body.accounts as { channel: string; state: string }[]
-    await vi.waitUntil(async () => (await accounts()).some(({ state }) => state === 'failing'), { timeout: 10_000 })
+    await expect.poll(async () => (await accounts()).some(({ state }) => state === 'failing')).toBe(true)
     const findings = await examine(url)
     expect(findings.map(({ id, where }) => [id, where])).toEqual([
       ['channel_disconnected', 'channels.telegram'],

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import {
   account,
   type GmailDouble,
@@ -76,7 +76,7 @@ const asInDocs = (line: string, config: string): string =>
 /** Starts a gateway on the configuration that the command has written, and waits until it is connected to Gmail. */
 async function startConnected(config: string): Promise<void> {
   const { get } = await startReachable(config)
-  await vi.waitUntil(async () => (await get('/api/extensions')).body.jobs[0]?.state === 'connected', 15_000)
+  await expect.poll(async () => (await get('/api/extensions')).body.jobs[0]?.state).toBe('connected')
 }
 
 describe('gmail setup', () => {
@@ -119,7 +119,7 @@ describe('gmail setup', () => {
     await startConnected(config)
     gmail.addMail()
     gmail.pubsub.publish()
-    await vi.waitFor(() => expect(gmail.pubsub.unacknowledged).toBe(0), 15_000)
+    await expect.poll(() => gmail.pubsub.unacknowledged).toBe(0)
   })
 
   it('prepares push, and prints the commands for what the account may not do', async () => {

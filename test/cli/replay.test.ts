@@ -178,7 +178,7 @@ describe('svc-gateway replay with a filter', () => {
     const started = await start()
     for (const text of texts) await started.post('/hooks/mail', { from: 'ada', text })
     await started.post('/hooks/mail', { from: 'ada' })
-    await vi.waitUntil(async () => (await started.requests('status=rejected')).length === 1, 10_000)
+    await vi.waitUntil(async () => (await started.requests('status=rejected')).length === 1, 30_000)
     return { ...started, ids: (await started.requests()).map(({ id }) => id).toReversed() }
   }
 

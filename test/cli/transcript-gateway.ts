@@ -85,7 +85,7 @@ export async function startTranscripts() {
   const gateway = await startGateway(configOf('{{ text }}', doubles), dir)
   const ids = await createHistory(gateway)
   const code = await pair(gateway, doubles)
-  await vi.waitUntil(async () => (await gateway.get('/api/extensions')).body.jobs[0]?.state === 'connected', 15_000)
+  await vi.waitUntil(async () => (await gateway.get('/api/extensions')).body.jobs[0]?.state === 'connected', 30_000)
   const database = await createDatabase(inject('postgresUrl'))
   closeAtEnd(database.remove)
   const env = { SVC_GATEWAY_URL: gateway.url, SVC_GATEWAY_TOKEN: gatewayToken, SVC_GATEWAY_HOOK_TOKEN: hookToken }
@@ -117,7 +117,7 @@ async function createHistory({ post, get }: Running): Promise<{ run: string; req
   const { body } = await post('/hooks/deploys', deployed, wait)
   await post('/hooks/deploys', { service: 'blog' })
   const requests = async () => (await get('/api/requests')).body.items as { id: string; status: string }[]
-  await vi.waitUntil(async () => (await requests()).length === 2)
+  await vi.waitUntil(async () => (await requests()).length === 2, 30_000)
   return { run: body.runId, request: (await requests()).find(({ status }) => status === 'accepted')!.id }
 }
 

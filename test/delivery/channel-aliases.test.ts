@@ -1,6 +1,6 @@
 // A channel may be called by its aliases wherever a request or the configuration names it.
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startChat } from '../doubles/chat.ts'
 import { gatewayToken, hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
@@ -86,9 +86,7 @@ describe('an alias of a channel', () => {
     const login = await post('/api/channels/mobile/login', {}, { authorization })
     expect(login.body).toMatchObject({ status: 'waiting', qr: 'code-one-secret' })
     const accounts = async () => (await get('/api/channels')).body.accounts
-    await vi.waitFor(async () =>
-      expect(await accounts()).toContainEqual(expect.objectContaining({ channel: 'phone', state: 'connected' })),
-    )
+    await expect.poll(accounts).toContainEqual(expect.objectContaining({ channel: 'phone', state: 'connected' }))
     expect((await get('/api/channels/mobile/login')).body).toMatchObject({ status: 'linked' })
     expect((await post('/channels/mobile', {}, { 'x-signature': 'wrong' })).status).toBe(401)
     expect((await post('/channels/mobiles', {}, { 'x-signature': 'wrong' })).status).toBe(404)

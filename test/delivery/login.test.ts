@@ -1,5 +1,5 @@
 // Logins of channels: what is shown, how they end, and what happens to the connection meanwhile.
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createConnections } from '../../core/delivery/connections/connections.ts'
 import { createLogins } from '../../core/delivery/connections/login.ts'
 import { createLoginTools, declareLoginTools } from '../../core/delivery/connections/login-tools.ts'
@@ -35,7 +35,7 @@ function start(accounts?: Record<string, Record<string, unknown>>) {
   })
   connections.open()
   onTestFinished(() => connections.close())
-  const becomes = (state: string) => vi.waitFor(() => expect(connections.states()[0]!.state).toBe(state))
+  const becomes = (state: string) => expect.poll(() => connections.states()[0]!.state).toBe(state)
   return { double, connections, logins, logged, hidden, becomes, target: { channel: 'my-pager' } }
 }
 
@@ -47,7 +47,7 @@ describe('a login', () => {
     await double.show({ qr: 'one-secret' })
     expect(await first).toEqual({ account: 'default', status: 'waiting', qr: 'one-secret' })
     await double.show({ qr: 'two-secret' })
-    await vi.waitFor(() => expect(logins.status(target)).toMatchObject({ status: 'waiting', qr: 'two-secret' }))
+    await expect.poll(() => logins.status(target)).toMatchObject({ status: 'waiting', qr: 'two-secret' })
     double.confirm()
     await becomes('connected')
     expect(logins.status(target)).toEqual({ account: 'default', status: 'linked' })
@@ -63,7 +63,7 @@ describe('a login', () => {
     await double.show({ qr: 'sgnl://linkdevice?uuid=0123456789abcdef&pub_key=fedcba9876543210' })
     await first
     await double.show({ code: '1234-5678' })
-    await vi.waitFor(() => expect(logins.status(target)).toMatchObject({ code: '1234-5678' }))
+    await expect.poll(() => logins.status(target)).toMatchObject({ code: '1234-5678' })
     expect(hidden).toEqual(expect.arrayContaining(['0123456789abcdef', 'fedcba9876543210', '1234-5678', '12345678']))
     await logins.cancel(target)
     expect(logins.status(target)).toMatchObject({ status: 'failed' })
@@ -177,7 +177,7 @@ describe('a login', () => {
     await double.show({ qr: 'one' })
     await first
     await connections.close()
-    await vi.waitFor(() => expect(logins.status(target)).toMatchObject({ status: 'failed' }))
+    await expect.poll(() => logins.status(target)).toMatchObject({ status: 'failed' })
   })
 
   it('names what is missing if there is no such account or login', async () => {

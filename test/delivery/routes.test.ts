@@ -14,10 +14,12 @@ async function start(changes: Document = {}, phone: object = { allowFrom: ['*'] 
   const gateway = await startGateway({ plugins, channels: { phone: { token, ...phone } }, ...changes })
   const { get, post } = gateway
   const account = async () => (await get('/api/channels')).body.accounts.at(-1)
-  const becomes = (state: string) => vi.waitFor(async () => expect(await account()).toMatchObject({ state }))
+  // Also used before the first test, where there is no `expect.poll`.
+  const becomes = (state: string) =>
+    vi.waitFor(async () => expect(await account()).toMatchObject({ state }), { timeout: 20_000 })
   const link = async (body: object = {}) => {
     await post('/api/channels/phone/login', body, operator)
-    await vi.waitFor(async () => expect(await account()).toMatchObject({ state: 'connected' }), { timeout: 3000 })
+    await becomes('connected')
   }
   const call = (body: object, headers: Record<string, string> = signed, path = '/channels/phone') =>
     post(path, body, { authorization: '', ...headers })
@@ -118,7 +120,7 @@ describe('POST /channels/<name>', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     const { items } = (await get('/api/runs?status=running')).body
     await post(`/api/runs/${items[0].id}/cancel`, {}, operator)
-    await vi.waitFor(async () => expect((await call({ ...message, id: 'late' })).body.received).toBe('accepted'))
+    await expect.poll(async () => (await call({ ...message, id: 'late' })).body.received).toBe('accepted')
   })
 
   it('refuses a body of more than 1 MiB', async () => {

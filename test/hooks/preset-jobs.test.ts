@@ -1,7 +1,7 @@
 // The jobs of presets: what they accept takes the path of a webhook, and the gateway starts, restarts and ends them.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { gatewayToken, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { share } from '../share.ts'
 import { type Feed, feedPreset, startFeed } from './feed.ts'
@@ -17,7 +17,7 @@ async function start(settings: (feed: Feed) => object = ({ url }) => ({ url })) 
 type Running = Awaited<ReturnType<typeof start>>
 
 const stateOf = async ({ get }: Pick<Running, 'get'>) => (await get('/api/extensions')).body.jobs[0]
-const untilAsked = (feed: Feed, path: string) => vi.waitFor(() => expect(feed.asked).toContain(path), 10_000)
+const untilAsked = (feed: Feed, path: string) => expect.poll(() => feed.asked).toContain(path)
 const requestsOf = async ({ get }: Pick<Running, 'get'>) => (await get('/api/requests')).body.items
 
 describe('the job of a preset', () => {
@@ -27,7 +27,7 @@ describe('the job of a preset', () => {
     const running = await start()
     const { feed, get } = running
     for (const id of ['a', 'a', 'b']) feed.send({ id, payload: { text: `event ${id}` } })
-    await vi.waitFor(() => expect(feed.asked.filter((path) => path.startsWith('/done'))).toHaveLength(3), 10_000)
+    await expect.poll(() => feed.asked.filter((path) => path.startsWith('/done'))).toHaveLength(3)
     expect(feed.asked.filter((path) => path.startsWith('/done'))).toEqual([
       '/done/accepted',
       '/done/duplicate',
@@ -76,7 +76,7 @@ describe('the job of a preset', () => {
     await untilAsked(feed, '/done/accepted')
     feed.send('not an event')
     await untilAsked(feed, '/hello/a')
-    await vi.waitFor(async () => expect((await stateOf(running)).state).toBe('connected'))
+    await expect.poll(async () => (await stateOf(running)).state).toBe('connected')
     expect(logged.filter((line) => line.includes('was interrupted'))).toHaveLength(1)
   })
 
@@ -85,11 +85,11 @@ describe('the job of a preset', () => {
     const { feed, gateway, logged } = running
     await untilAsked(feed, '/next')
     feed.send({}, 401)
-    await vi.waitFor(async () =>
-      expect(await stateOf(running)).toMatchObject({ state: 'unauthorized', reason: 'The feed refuses the token.' }),
-    )
+    await expect
+      .poll(() => stateOf(running))
+      .toMatchObject({ state: 'unauthorized', reason: 'The feed refuses the token.' })
     await gateway.reload()
-    await vi.waitFor(async () => expect((await stateOf(running)).state).toBe('connected'))
+    await expect.poll(async () => (await stateOf(running)).state).toBe('connected')
     expect(logged.filter((line) => line.includes('refuses the credentials'))).toHaveLength(1)
   })
 

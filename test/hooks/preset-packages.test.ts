@@ -1,7 +1,7 @@
 // The npm packages of a preset: what the job, the check and the setup say if one is missing.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { run } from '../cli/command-line.ts'
 import { startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 
@@ -28,13 +28,11 @@ function prepare(): string {
 
 it('the job of a preset does not start without its packages, and says which command installs them', async () => {
   const { gateway, get, logged } = await startGateway(sections, prepare())
-  await vi.waitFor(async () =>
-    expect((await get('/api/extensions')).body.jobs).toMatchObject([
-      { preset: 'feed', state: 'failing', reason: `The preset "feed" ${missing}` },
-    ]),
-  )
+  await expect
+    .poll(async () => (await get('/api/extensions')).body.jobs)
+    .toMatchObject([{ preset: 'feed', state: 'failing', reason: `The preset "feed" ${missing}` }])
   await gateway.reload()
-  await vi.waitFor(() => expect(logged.join('\n')).toContain(`hooks.feed ${missing}`))
+  await expect.poll(() => logged.join('\n')).toContain(`hooks.feed ${missing}`)
 })
 
 it('check and the setup name the command, too', async () => {

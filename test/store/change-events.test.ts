@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { createChangeEvents } from '../../core/store/commits/change-events.ts'
 import { openStore } from '../../core/store/open.ts'
 import type { Store } from '../../core/store/store.ts'
@@ -72,7 +72,7 @@ it('publishes each change of a run and of its deliveries', async () => {
   await store.accept({ at: start, runs: [run, waiting] })
   const [first] = await claim(store)
   await store.releaseRun(first!, start)
-  await vi.waitFor(() => expect(published.at(-1)).toEqual(['run', run.id, 'queued', 0]))
+  await expect.poll(() => published.at(-1)).toEqual(['run', run.id, 'queued', 0])
   const [again] = await claim(store)
   expect(await store.endRun(first!, runEnd())).toBe(false)
   const delivery = newDelivery({ runId: run.id })
@@ -80,13 +80,13 @@ it('publishes each change of a run and of its deliveries', async () => {
   await store.endQueuedRun(waiting.id, cancelledEnd())
   const { id, fencingToken } = await claimDelivery(store)
   await store.endDelivery(id, fencingToken, { status: 'failed', reason: 'Nobody is there.' }, start)
-  await vi.waitFor(() => expect(published.at(-1)).toEqual(['delivery', id, 'failed', 'Nobody is there.']))
+  await expect.poll(() => published.at(-1)).toEqual(['delivery', id, 'failed', 'Nobody is there.'])
   await store.retryDelivery(id, start)
-  await vi.waitFor(() => expect(published.at(-1)).toEqual(['delivery', id, 'pending', null]))
+  await expect.poll(() => published.at(-1)).toEqual(['delivery', id, 'pending', null])
   await claimDelivery(store)
   const late = { chunk: 0, reason: 'Sent back.', event: newEvent({ id: 'late' }) }
   expect(await Promise.all([1, 2].map(() => store.failDelivery(id, late, start)))).toEqual([true, false])
-  await vi.waitFor(() => expect(published.filter(([, id]) => id === 'late')).toEqual([['event', 'late', start]]))
+  await expect.poll(() => published.filter(([, id]) => id === 'late')).toEqual([['event', 'late', start]])
   expect(published.filter(([, id]) => id === run.id)).toEqual([
     ['run', run.id, 'queued', 0],
     ['run', run.id, 'running', 0],

@@ -167,7 +167,7 @@ describe('a tool of an MCP server', () => {
 
   /** Resolves when the server's tools are there. */
   const toolsConnected = ({ logged }: RunningGateway) =>
-    vi.waitUntil(() => logged.some((line) => line.includes('an MCP server is connected')), 10_000)
+    vi.waitUntil(() => logged.some((line) => line.includes('an MCP server is connected')), 30_000)
 
   const shared = share(async () => {
     const model = await startModel()
