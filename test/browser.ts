@@ -1,7 +1,7 @@
 // A real browser for tests, from an npm package, so that the machine needs no installed browser.
 import chromium from '@sparticuz/chromium'
 import { type Browser, type BrowserContextOptions, chromium as playwright, type Page } from 'playwright-core'
-import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { beforeAll, onTestFinished } from 'vitest'
 
 export interface Visit {
   page: Page
@@ -16,19 +16,27 @@ export interface VisitOptions extends BrowserContextOptions {
   tabStorage?: Readonly<Record<string, string>>
 }
 
-/** Starts one browser for a block of tests, with further arguments. Each visit opens a new window. */
+/** Those of this process, by their arguments. A process runs many files, and ends its browsers when it exits. */
+const browsers = new Map<string, Promise<Browser>>()
+
+async function launch(args: readonly string[]): Promise<Browser> {
+  // Does not use the package's default arguments, which disable what is to be tested.
+  return await playwright.launch({
+    executablePath: await chromium.executablePath(),
+    args: ['--no-sandbox', '--disable-gpu', ...args],
+  })
+}
+
+/** Gives a block of tests a browser with further arguments. Each visit opens a new window, which shares nothing. */
 export function shareBrowser({ args = [] }: { args?: readonly string[] } = {}): {
   visit(url: string, options?: VisitOptions): Promise<Visit>
 } {
   let browser: Browser
   beforeAll(async () => {
-    // Does not use the package's default arguments, which disable what is to be tested.
-    browser = await playwright.launch({
-      executablePath: await chromium.executablePath(),
-      args: ['--no-sandbox', '--disable-gpu', ...args],
-    })
+    const running = browsers.get(args.join(' ')) ?? launch(args)
+    browsers.set(args.join(' '), running)
+    browser = await running
   }, 60_000)
-  afterAll(() => browser.close())
   return {
     visit: async (url, { tabStorage = {}, ...options } = {}) => {
       const context = await browser.newContext({ locale: 'en-US', ...options })
