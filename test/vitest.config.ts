@@ -53,7 +53,7 @@ export default defineConfig({
     // Most tests wait, so more files run at once than the machine has cores.
     maxWorkers: 7,
     sequence: { sequencer: SlowFirst },
-    execArgv: ['--conditions=svc-gateway-source'],
+    execArgv: ['--conditions=svc-gateway-source', '--import', join(root, 'test', 'store-thread.ts')],
     // Lets the processes and threads that tests start share compiled code.
     env: { XDG_CACHE_HOME: cache, NODE_COMPILE_CACHE: join(cache, 'tests') },
     // Node itself imports everything but the tests, as it does when the gateway runs. This is also faster.
