@@ -35,7 +35,7 @@ function start(accounts?: Record<string, Record<string, unknown>>) {
   })
   connections.open()
   onTestFinished(() => connections.close())
-  const becomes = (state: string) => expect.poll(() => connections.states()[0]!.state).toBe(state)
+  const becomes = async (state: string) => await expect.poll(() => connections.states()[0]!.state).toBe(state)
   return { double, connections, logins, logged, hidden, becomes, target: { channel: 'my-pager' } }
 }
 

@@ -17,7 +17,7 @@ async function start(settings: (feed: Feed) => object = ({ url }) => ({ url })) 
 type Running = Awaited<ReturnType<typeof start>>
 
 const stateOf = async ({ get }: Pick<Running, 'get'>) => (await get('/api/extensions')).body.jobs[0]
-const untilAsked = (feed: Feed, path: string) => expect.poll(() => feed.asked).toContain(path)
+const untilAsked = async (feed: Feed, path: string) => await expect.poll(() => feed.asked).toContain(path)
 const requestsOf = async ({ get }: Pick<Running, 'get'>) => (await get('/api/requests')).body.items
 
 describe('the job of a preset', () => {

@@ -58,4 +58,4 @@ async function start(url: string) {
   return { feed, get: running.get }
 }
 
-const untilAsked = (feed: Feed, path: string) => expect.poll(() => feed.asked).toContain(path)
+const untilAsked = async (feed: Feed, path: string) => await expect.poll(() => feed.asked).toContain(path)
