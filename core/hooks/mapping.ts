@@ -147,7 +147,10 @@ export function createMapping(
       const [first] = scopes
       if (wanted.length === 0 && first && findItemSkip)
         return { actions: [], skippedBy: { mapping: id, rule: findItemSkip(first) ?? 0 } }
-      const resolved = wanted.flatMap((scope) => combine(fieldsOf?.(scope) ?? {}, overrides, settingsOf?.(scope)))
+      const count = createActionCount(id)
+      const resolved = wanted.flatMap((scope) =>
+        count(combine(fieldsOf?.(scope) ?? {}, overrides, settingsOf?.(scope))),
+      )
       const isVague = wanted.some(lacksId)
       if (isVague) log.warn({ mapping: id }, 'a placeholder of the session key is empty')
       const ownId = resolved.find(({ idempotencyKey }) => idempotencyKey !== undefined)?.idempotencyKey
@@ -196,6 +199,31 @@ function compileForEach(forEach: string | undefined): (request: MappedRequest) =
       )
     const withElement = (item: unknown, index: number): TemplateScope => ({ ...request, item, index })
     return items.map(withElement)
+  }
+}
+
+/** The maximum of all actions of one request together, in UTF-8. */
+const maxTextBytes = 4 * 1024 * 1024
+
+/**
+ * Bounds what one request becomes, while its actions are resolved: each action may hold the whole payload.
+ * @returns a function that passes the actions on, and throws `invalid_request` if they are too many or too large
+ */
+function createActionCount(mapping: string): (actions: MappedFields[]) => MappedFields[] {
+  let [number, bytes] = [0, 0]
+  const tooMuch = (what: string): GatewayError =>
+    new GatewayError(
+      'invalid_request',
+      `The mapping "${mapping}" makes ${what} of this request; send less, or let it use less of the payload for each ` +
+        'action.',
+    )
+  return (actions) => {
+    number += actions.length
+    if (number > maxActions) throw tooMuch(`more than ${maxActions} actions`)
+    for (const fields of actions)
+      for (const value of Object.values(fields)) if (typeof value === 'string') bytes += Buffer.byteLength(value)
+    if (bytes > maxTextBytes) throw tooMuch('more than 4 MiB of text')
+    return actions
   }
 }
 

@@ -35,6 +35,7 @@ const answers = {
   ownKeys: [{ message: 'one', sessionKey: 'hook:stock:7' }, { message: 'two', sessionKey: 'hook:stock:8' }],
   half: [{ message: 'one' }, { message: ' ' }],
   twice: { idempotencyKey: 'same' },
+  many: Array.from({ length: 200 }, (_, index) => ({ name: 'n' + index })),
 }
 export default ({ payload, headers, path, mapping }) => {
   if (payload.what === 'throw') throw new Error('the payload said 4711')
@@ -59,6 +60,13 @@ const shared = share(() => {
     allowedAgentIds: ['main', 'ops'],
     mappings: [
       { ...shaped, transform: { module: 'shape.ts' } },
+      {
+        ...shaped,
+        id: 'copies',
+        match: { path: 'copies' },
+        messageTemplate: '{{ rest }}',
+        transform: { module: 'shape.ts' },
+      },
       { match: { path: 'missing' }, transform: { module: 'nowhere.ts' } },
       { match: { path: 'there' }, ...quiet, messageTemplate: 'x' },
     ],
@@ -119,6 +127,14 @@ describe('a transform', () => {
     const { paths } = (await gateway.get('/openapi.json')).body
     expect(paths['/hooks/shaped'].post.requestBody.content['application/json'].schema.properties.what).toMatchObject({
       type: 'string',
+    })
+  })
+
+  it('returns 400 when its actions have more than 4 MiB of text together with the templates', async () => {
+    const { post } = shared()
+    expect(await post('/hooks/copies', { what: 'many', rest: 'x'.repeat(30_000) })).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('The mapping "copies" makes more than 4 MiB of text') } },
     })
   })
 

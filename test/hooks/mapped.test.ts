@@ -106,6 +106,14 @@ describe('POST {hooks.path}/<name>', () => {
           forEach: 'payload',
           textTemplate: '{{ item }}',
         },
+        {
+          id: 'copies',
+          match: { path: 'copies' },
+          action: 'wake',
+          wakeMode: 'next-heartbeat',
+          forEach: 'items',
+          textTemplate: '{{ payload | json }}',
+        },
         { match: { path: 'list' }, ...quiet, messageTemplate: '{{ payload[1] }}' },
         { match: { path: 'free' }, ...quiet, sessionKey: '{{ key }}', messageTemplate: 'x' },
         { match: { path: 'trusted' }, ...quiet, allowUnsafeExternalContent: true, messageTemplate: 'x' },
@@ -183,6 +191,26 @@ describe('POST {hooks.path}/<name>', () => {
     expect((await post('/hooks/items', {})).body.error.message).toContain('payload.items must be a list')
     expect((await post('/hooks/lines', [])).body).toEqual({ ok: true, skipped: true })
     expect(await noted(gateway, 'hook=lines&status=skipped')).toMatchObject({ status: 'skipped', body: '[]' })
+  })
+
+  it('returns 400 when the actions of one request have more than 4 MiB of text together', async () => {
+    const text = 'é'.repeat(10_000)
+    const send = (number: number) => post('/hooks/copies', { items: Array.from({ length: number }, () => 0), text })
+    expect((await send(200)).body.eventIds).toHaveLength(200)
+    const before = (await get('/api/sessions/agent%3Amain%3Amain')).body.events.length
+    const large = await post('/hooks/copies', { items: Array.from({ length: 200 }, () => 0), text: text.repeat(2) })
+    expect(large).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          type: 'invalid_request',
+          message:
+            'The mapping "copies" makes more than 4 MiB of text of this request; send less, or let it use less of ' +
+            'the payload for each action.',
+        },
+      },
+    })
+    expect((await get('/api/sessions/agent%3Amain%3Amain')).body.events).toHaveLength(before)
   })
 
   it('accepts objects, lists and forms only', async () => {
