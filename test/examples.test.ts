@@ -114,7 +114,14 @@ channelContract(extensions.channels.get('pager')!, () => openPagerService({ toke
   ],
 })
 
-channelContract(extensions.channels.get('feed')!, openMailbox, {
+/** Shows text as it is, so that it fetches no pictures. */
+async function openPlainMailbox() {
+  const mailbox = await openMailbox()
+  const messages = async () => (await mailbox.messages()).map(({ fetches: _pictures, ...message }) => message)
+  return { ...mailbox, messages }
+}
+
+channelContract(extensions.channels.get('feed')!, openPlainMailbox, {
   without: ['edit', 'rename', 'sayInGroup', 'sayInThread', 'sayWithFile', 'sayWithFiles'],
 })
 

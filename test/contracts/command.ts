@@ -82,8 +82,7 @@ export function commandContract(command: Command, { plugin, config, prepare, run
       expect(command.examples.filter((line) => !`${line} `.startsWith(`${command.name} `))).toEqual([])
     })
 
-    it('is listed, and describes itself', async () => {
-      expect((await run(['--help'])).stdout).toMatch(new RegExp(`^  ${name[0]} `, 'm'))
+    it('describes itself', async () => {
       const help = await run([...name, '--help'])
       expect(help).toMatchObject({ code: 0, stderr: '' })
       for (const line of command.examples) expect(help.stdout).toContain(`$ svc-gateway ${line}\n`)

@@ -132,7 +132,7 @@ describe('GET /runs/<id>', () => {
       deliveries: [
         { id: `${body.runId}:0`, channel: 'console', to: 'ops', status: expect.stringMatching(/^(pending|sent)$/) },
       ],
-      provenance: { outside: ['webhook agent'], authors: [], isPrivate: false },
+      provenance: { outside: ['webhook agent'], authors: [], isPrivate: false, explanation: expect.any(String) },
       queuedMs: expect.any(Number),
       attempts: [{ startedAt: run.body.startedAt, endedAt: run.body.endedAt }],
       createdAt: iso,

@@ -14,7 +14,7 @@ const samples = createSamples({ before: 9, limit: 9 })
 /** Indexes that hold only live rows or are read up to a limit, the few leases, and subqueries of such rows. */
 const shortIndexes =
   /INDEX (run_queue|run_lease|run_retry|run_asked|approval_waiting|outbox_due|outbox_lease|event_waiting|schedule_due|session_newest)$/
-const shortTables = /^SCAN (lease|CONSTANT ROW|limited|waiting|head|expired|subagent|\(subquery-\d+\))$/
+const shortTables = /^SCAN (lease|CONSTANT ROW|limited|waiting|head|expired|subagent|above|root|tree|\(subquery-\d+\))$/
 
 describe('the plan of an operation', () => {
   let dir: string

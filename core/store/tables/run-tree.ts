@@ -17,7 +17,10 @@ export interface RunTreeCounts {
 /** Bounds the way up, should rows ever form a circle. Work is handed on less often. */
 const maxDepth = 32
 
-/** The ids of replies begin with that of their run, the ids of messages that tools send do not. */
+/**
+ * The ids of replies begin with that of their run, the ids of messages that tools send do not. CROSS JOIN: SQLite then
+ * reads the tree first.
+ */
 const countSql = `
   WITH RECURSIVE
     above (id, parent_id, agent_id, depth) AS (
@@ -32,9 +35,9 @@ const countSql = `
       SELECT run.id FROM tree JOIN run ON run.parent_id = tree.id)
   SELECT
     (SELECT agent_id FROM root) AS "rootAgentId",
-    (SELECT count(*) FROM tree JOIN outbox ON outbox.run_id = tree.id
-      WHERE substr(outbox.id, 1, length(tree.id) + 1) <> tree.id || ':') AS messages,
-    (SELECT count(*) FROM tree JOIN approval ON approval.run_id = tree.id) AS approvals,
+    (SELECT count(*) FROM tree CROSS JOIN outbox
+      WHERE outbox.run_id = tree.id AND substr(outbox.id, 1, length(tree.id) + 1) <> tree.id || ':') AS messages,
+    (SELECT count(*) FROM tree CROSS JOIN approval WHERE approval.run_id = tree.id) AS approvals,
     (SELECT count(*) FROM tree) - 1 AS "startedRuns"
   FROM root`
 
