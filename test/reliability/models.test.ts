@@ -25,9 +25,11 @@ describe('a run whose model', () => {
     const { model, post, get } = shared()
     const before = model.requests.length
     model.script(...answers)
+    // Only what never ends must reach the limit.
+    const timeoutSeconds = status === 'timed_out' ? 2 : 20
     const ended = await post(
       '/hooks/agent',
-      { name, message: 'do it', channel: 'slack', timeoutSeconds: 2, wakeMode: 'next-heartbeat' },
+      { name, message: 'do it', channel: 'slack', timeoutSeconds, wakeMode: 'next-heartbeat' },
       { prefer: 'wait=25' },
     )
     expect(ended.body.status).toBe(status)

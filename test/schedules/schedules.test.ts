@@ -20,7 +20,7 @@ describe('cron', () => {
 
   it('fires once at a given time, delivers the reply and is removed', async () => {
     const { result, sent, chat } = shared()
-    const at = new Date(Date.now() + 400).toISOString()
+    const at = new Date(Date.now() + 1_500).toISOString()
     const { id, nextAt } = await result('cron', { ...add, message: 'Once.', at, name: 'plants' }, 'agent:late:main')
     expect([id, nextAt]).toEqual([expect.any(String), at])
     expect(await sent('Once.')).toMatchObject({ to: 'ann' })
