@@ -71,9 +71,17 @@ interface AttemptDeps extends PlanDeps {
 export function createAttempts(deps: AttemptDeps): Attempts {
   const underWay = createUnderWay()
   return {
-    run: (run, stop) => underWay.add(attemptRun(deps, run, stop)),
+    run: (run, stop) => underWay.add(attemptRun(deps, run, stop).then((end) => redactError(end, deps.redactor))),
     settled: underWay.settled,
   }
+}
+
+/** The service of a model may quote its prompt in an error, and with it a secret of the configuration. */
+function redactError(end: AttemptEnd, { json }: AttemptDeps['redactor']): AttemptEnd {
+  const redactResult = ({ error, ...result }: RunResult): RunResult =>
+    error ? { ...result, error: JSON.parse(json(JSON.stringify(error))) as typeof error } : result
+  if ('retry' in end) return { retry: { ...end.retry, result: redactResult(end.retry.result) } }
+  return 'result' in end ? { ...end, result: redactResult(end.result) } : end
 }
 
 async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortController): Promise<AttemptEnd> {
@@ -166,7 +174,7 @@ function endModelStep(recorder: StepRecorder, reason: unknown): Step | undefined
   if (step?.kind !== 'model') return undefined
   const [status, error] =
     reason instanceof ModelError ? (['failed', reason.message] as const) : (['interrupted', undefined] as const)
-  return { ...step, status, endedAt: Date.now(), detail: { ...step.detail, error } }
+  return recorder.shorten({ ...step, status, endedAt: Date.now(), detail: { ...step.detail, error } })
 }
 
 /** The model of a failed run. Empty if the run asks for a model that it may not use. */

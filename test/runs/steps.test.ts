@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
 import { login } from '../control/rpc-client.ts'
-import { startGateway, temporaryFolder } from '../helpers.ts'
+import { hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
 
 const secret = 'a-secret-of-the-configuration'
@@ -36,7 +36,13 @@ describe('GET /runs/<id>/steps', () => {
       {
         providers: { double: { ...(model.providers['double'] as object), apiKey: secret } },
         plugins: ['./bench.mjs'],
-        agents: { defaults: { model: 'double/m', heartbeat: { every: '0' } } },
+        agents: {
+          defaults: {
+            model: 'double/m',
+            heartbeat: { every: '0' },
+            retry: { initialDelaySeconds: 600, maxDelaySeconds: 600 },
+          },
+        },
         tools: { allow: ['group:bench'] },
         hooks: {
           mappings: [
@@ -143,6 +149,29 @@ describe('GET /runs/<id>/steps', () => {
     ])
     expect(steps[1]).toMatchObject({ status: 'failed', error: 'there is no report for [redacted]' })
     expect(steps[3]).toMatchObject({ status: 'refused', tool: 'no_[redacted]' })
+  })
+
+  it('has no secret of the configuration in a call of the model that failed, nor has the error of its run', async () => {
+    const { model, post, get } = shared()
+    const body = { error: { message: `The prompt "${hookToken}" is not allowed.` } }
+    const unavailable = { status: 503, headers: { 'retry-after-ms': '1' }, body }
+    model.script({ status: 400, body }, unavailable, unavailable, unavailable)
+    const send = async () => {
+      const request = { message: 'Go.', model: `double/${secret}`, deliver: false, wakeMode: 'next-heartbeat' }
+      const { runId } = (await post('/hooks/agent', request)).body
+      await expect.poll(async () => (await get(`/runs/${runId}`)).body.error).toBeDefined()
+      return { run: (await get(`/runs/${runId}`)).body, steps: (await get(`/runs/${runId}/steps`)).body.items }
+    }
+    const refused = await send()
+    expect(refused.run).toMatchObject({
+      status: 'failed',
+      error: { type: 'model_failed', detail: expect.stringContaining('The prompt "[redacted]" is not allowed.') },
+    })
+    expect(refused.steps).toMatchObject([{ kind: 'model', status: 'failed', model: 'double/[redacted]' }])
+    const retried = await send()
+    expect(retried.run).toMatchObject({ status: 'queued', error: { detail: expect.stringContaining('[redacted]') } })
+    expect(retried.run.error.detail).not.toContain(hookToken)
+    await post(`/api/runs/${retried.run.id}/cancel`, {})
   })
 
   it('has nothing of what was said where the hook keeps no bodies', async () => {
