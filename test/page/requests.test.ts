@@ -173,7 +173,7 @@ describe('the view of requests', () => {
     await expectAccessible(page)
     expect((await get('/api/requests?limit=1')).body.items[0].id).toBe(id)
     await dialog.getByRole('button', { name: 'Replay' }).click()
-    await page.getByRole('group', { name: 'Message' }).getByText('Deploy of after to test.').waitFor()
+    await page.getByRole('group', { name: 'Message', exact: true }).getByText('Deploy of after to test.').waitFor()
     expect((await get('/api/requests?limit=1')).body.items[0].replayOf).toBe(id)
   })
 
