@@ -25,6 +25,7 @@ import { createLogins, type Logins } from './delivery/connections/login.ts'
 import { createLoginTools, type LoginTools } from './delivery/connections/login-tools.ts'
 import { createLateFailures, type ReportLateFailure } from './delivery/outbox/late-failures.ts'
 import { createOutbox, type Outbox } from './delivery/outbox/outbox.ts'
+import { createIdentities, type Identities } from './delivery/inbound/identities.ts'
 import { createPairing, type Pairing } from './delivery/inbound/pairing.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
 import { createSecretUse, type SecretUse } from './hooks/auth/secret-use.ts'
@@ -145,6 +146,7 @@ export interface Services {
     loginTools: Pick<LoginTools, 'refresh'>
     outbox: Outbox
     replyRoutes: ReplyRoutes
+    identities: Identities
     pairing: Pairing
     downloads: Downloads
   }
@@ -380,9 +382,11 @@ function buildDelivery(context: ServiceContext, { runs, events, tracing }: Servi
     createFailureEvent: createFailureEvents({ store, mainSession: () => current().mainSession, createId }),
     onEvent: (event: NewEvent) => events.announce([event]),
   }
+  const identities = createIdentities({ store })
   const connections = buildConnections(context, {
     reportLateFailure: createLateFailures({ store, ...failureEvents, redact: redactor.text, log }),
     takeOver: (account) => outbox.takeOver(account),
+    moveGroup: identities.moveGroup,
   })
   const logins = createLogins({ connections, redact: redactor.text, hide: redactor.hideForNow, log })
   const loginTools = createLoginTools(extensions, { logins, audit, connections })
@@ -407,18 +411,19 @@ function buildDelivery(context: ServiceContext, { runs, events, tracing }: Servi
     log,
   })
   const replyRoutes = createReplyRoutes({ store })
-  return { connections, logins, loginTools, outbox, replyRoutes, pairing, downloads: createDownloads() }
+  return { connections, logins, loginTools, outbox, replyRoutes, identities, pairing, downloads: createDownloads() }
 }
 
 interface AccountEvents {
   reportLateFailure: ReportLateFailure
   /** Another gateway has had the account before. */
   takeOver: Outbox['takeOver']
+  moveGroup: Identities['moveGroup']
 }
 
 function buildConnections(
   { storage, createLease, config, extensions, redactor, current, notifyOutbox, logFor }: ServiceContext,
-  { reportLateFailure, takeOver }: AccountEvents,
+  { reportLateFailure, takeOver, moveGroup }: AccountEvents,
 ): Connections {
   return createConnections({
     createLease,
@@ -426,6 +431,7 @@ function buildConnections(
     config: config.channels,
     receive: (account, message) => current().receive(account, message),
     reportLateFailure,
+    moveGroup,
     onConnected: notifyOutbox,
     ...(storage.isShared && { onTakenOver: takeOver }),
     state: storage.stateOf,

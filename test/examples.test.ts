@@ -102,6 +102,9 @@ toolsetContract(extensions.toolsets.get('notes')!, {
 
 channelContract(extensions.channels.get('pager')!, () => openPagerService({ token: 'secret' }), {
   without: [
+    'answer',
+    'forward',
+    'hideId',
     'badConfig',
     'disconnect',
     'edit',
@@ -122,7 +125,17 @@ async function openPlainMailbox() {
 }
 
 channelContract(extensions.channels.get('feed')!, openPlainMailbox, {
-  without: ['edit', 'rename', 'sayInGroup', 'sayInThread', 'sayWithFile', 'sayWithFiles'],
+  without: [
+    'answer',
+    'forward',
+    'hideId',
+    'edit',
+    'rename',
+    'sayInGroup',
+    'sayInThread',
+    'sayWithFile',
+    'sayWithFiles',
+  ],
 })
 
 providerContract(extensions.providers.get('house-models')!, async (answer) => {

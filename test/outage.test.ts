@@ -67,6 +67,7 @@ describe('an outage', () => {
       config: { pager: { enabled: true } },
       receive: async () => 'accepted',
       reportLateFailure: async () => undefined,
+      moveGroup: async () => undefined,
       onConnected: () => undefined,
       state: () => createTestContext().state,
       findMissingPackages: () => undefined,

@@ -36,7 +36,7 @@ export interface Restriction {
 /** The user message of the turn. */
 export function renderPrompt({ spec, events, notes }: PromptInput): string {
   const renderedNotes = notes ? `Notes for periodic checks (HEARTBEAT.md):\n${notes}` : ''
-  return [renderEvents(events), renderedNotes, renderTask(spec)].filter(Boolean).join('\n\n')
+  return [renderEvents(events), renderedNotes, renderQuote(spec), renderTask(spec)].filter(Boolean).join('\n\n')
 }
 
 /** Lets the agent report what it could not do, instead of trying again and again. */
@@ -55,10 +55,23 @@ function renderRestriction({ mode, because, tools, isExternal }: Restriction): s
   ].join(' ')
 }
 
+/** Other people's text is wrapped even if they are trusted: the task is what the sender says about it. */
+function renderQuote({ quoted, origin }: RunSpec): string {
+  if (!quoted) return ''
+  const { text, isOwn, isExternal, from } = quoted
+  const head = isOwn ? 'The message below answers this one, which you wrote:' : 'The message below answers this one:'
+  if (isOwn && !isExternal) return `${head}\n${text.replace(/^/gm, '> ')}`
+  return `${head}\n${wrapExternalContent({ text, source: `quoted on ${origin.name}`, subject: from })}`
+}
+
 function renderTask(spec: RunSpec): string {
-  const { message: text, name: subject, origin } = spec
+  const { message: text, name: subject, origin, forwarded } = spec
   const { kind, name, trusted, stranger } = origin
   const sender = renderSender(spec)
+  if (forwarded && trusted) {
+    const wrapped = wrapExternalContent({ text, source: `forwarded on ${name}`, subject: forwarded.from })
+    return `${sender}\nThe sender passes on this message of somebody else:\n${wrapped}`.trimStart()
+  }
   if (trusted || !isFromHook(origin)) return sender === '' ? text : `${sender}\nThe message:\n${text}`
   if (kind === 'hook')
     return `A webhook asks for a reply to this:\n${wrapExternalContent({ text, source: `webhook ${name}`, subject })}`

@@ -102,9 +102,14 @@ function ownProvenances({ run: { spec }, events, notes }: PlannedRun, starter: S
 
 function taskProvenance(origin: PlannedRun['run']['spec']['origin'], starter: Subject): Provenance {
   const { kind, name, provenance, trusted, viaHook, stranger } = origin
-  if (isFromPerson(origin)) return { outside: [], authors: [authorOf(starter)], isPrivate: true }
+  if (isFromPerson(origin))
+    return joinProvenance({ outside: [], authors: [authorOf(starter)], isPrivate: true }, provenance ?? noProvenance)
   if (kind === 'hook') return { outside: [`webhook ${name}`], authors: [], isPrivate: false }
-  if (kind === 'channel' && stranger) return { outside: [`a stranger on ${name}`], authors: [], isPrivate: false }
+  if (kind === 'channel' && stranger)
+    return joinProvenance(
+      { outside: [`a stranger on ${name}`], authors: [], isPrivate: false },
+      provenance ?? noProvenance,
+    )
   if (kind === 'heartbeat') return noProvenance
   const isOutside = !provenance && (viaHook || !trusted)
   return provenance ?? { outside: isOutside ? [`${kind} ${name}`] : [], authors: [], isPrivate: true }

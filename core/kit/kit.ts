@@ -1,5 +1,6 @@
 // The kit: what extensions share, imported from `svc-gateway/kit`. It is no part of the contract: an extension can do
 // without it.
+export { createAlbums, joinMessages, type ReceivePart } from './albums.ts'
 export { Alert, alertGroup, alertNames, countAlerts, labelOf, Labels, listAlerts } from './alerts.ts'
 export { type Cache, createCache, keepLatest } from './cache.ts'
 export { nameOfFile, parseCount, parseJson, parseTime, parseWhole, quoteWord, readBytesOf } from './command-input.ts'

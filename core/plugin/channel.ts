@@ -8,8 +8,9 @@ export interface InboundMessage {
   /** The platform's id of the message. A second message with the same id is ignored as a duplicate. */
   id: string
   /**
-   * The sender: `allowFrom` contains `id` or one of `otherIds`, other ids of the same person that nobody else can have;
-   * `name`, a display name, is shown to the agent.
+   * The sender: `allowFrom` contains `id` or one of `otherIds`, other ids of the same person that nobody else can have.
+   * The gateway remembers which ids belong together: a message with any of them is from the same person, and continues
+   * the same session. `name`, a display name, is shown to the agent.
    */
   from: { id: string; otherIds?: readonly string[] | undefined; name?: string | undefined }
   /** The recipient of a reply: `send` gets it as `to`. */
@@ -29,8 +30,31 @@ export interface InboundMessage {
    */
   mentioned?: boolean | undefined
   attachments?: readonly Attachment[] | undefined
+  /** The message that this one answers or quotes. The agent reads it before `text`. */
+  quoted?: QuotedMessage | undefined
+  /**
+   * Set it if the sender passes a message on: `text` and the attachments are then not the sender's own, and the agent
+   * reads them as external content. `name` says who wrote it, if the platform tells.
+   */
+  forwardedFrom?: { name?: string | undefined } | undefined
   /** What the channel needs for a reply, such as a service URL; `send` gets it back as `route`. */
   route?: Json | undefined
+}
+
+/** A message that another one answers or quotes, as far as the platform tells. At least `id` or `text` must be there. */
+export interface QuotedMessage {
+  /**
+   * The platform's id of it, as `SendResult` has it: the gateway then recognizes a message that it has sent itself, and
+   * knows its text.
+   */
+  id?: string | undefined
+  /** Who wrote it. */
+  from?: { id?: string | undefined; name?: string | undefined } | undefined
+  /** True: the account itself has sent it. */
+  isOwn?: boolean | undefined
+  /** The whole text, or the part that is quoted. */
+  text?: string | undefined
+  attachments?: readonly Attachment[] | undefined
 }
 
 /** The bytes of a download: the answer of `fetch`, or whatever yields them in chunks, such as a stream of Node. */
@@ -107,7 +131,8 @@ export interface TextRange {
 
 /**
  * The result of one attempt to send.
- * - `sent`: the platform accepted the message; `id` is its id there.
+ * - `sent`: the platform accepted the message; `id` is its id there, which no other message of the account has. With it,
+ * the gateway recognizes the message when somebody quotes it.
  * - `failed`: the message did certainly not arrive. The gateway does not retry `permanent` and `auth`; it retries
  * `rate` and `transient`, after `retryAfterMs`, or at `resetAt` (in milliseconds since 1970), if given; if both are, at
  * the later time.
@@ -194,6 +219,11 @@ export interface ChannelContext extends AccountContext {
    * @param options `signal` limits how long it waits for the store, such as that of a `PlatformRequest`
    */
   receive(message: InboundMessage, options?: { signal?: AbortSignal }): Promise<'accepted' | 'duplicate' | 'ignored'>
+  /**
+   * Reports that the platform has given a group another id, as Telegram does when a group becomes a supergroup. The
+   * group keeps its session and its entry in `groups`. Resolves when this is on disk.
+   */
+  moved(fromGroup: string, toGroup: string): Promise<void>
   /**
    * Reports a lost connection. The gateway logs the reason, calls `close` and then `connect` again. With an `AuthError`
    * it does not connect again until somebody logs in or the configuration changes.

@@ -106,6 +106,7 @@ function buildInbound(
     agents,
     store,
     accept: runs.accept,
+    identities: delivery.identities,
     pairing: delivery.pairing,
     attachments: createAttachments({
       saveFile: (agentId, path, data) =>

@@ -111,6 +111,7 @@ export async function purge(tx: Transaction, { before, from = oldest }: PurgeSte
     const range = [from[kind], windows[kind].last, until] as const
     next[kind] = await findLast(tx, tables[kind], range)
     if (kind === 'runs') for (const sql of ofRunsSql) await tx.run(sql, ...range, before)
+    if (kind === 'deliveries') await tx.run(ofDeliveriesSql, ...range, before)
     counts[kind] = await tx.run(deleteSql(tables[kind]), ...range, before)
   }
   await tx.run(purgeApprovalsSql, until)
@@ -141,6 +142,10 @@ const deleteSql = (table: Table) => `DELETE FROM ${table.name} WHERE ${isInRange
 const ofRunsSql = ['exposure WHERE scope', 'step WHERE run_id', 'approval WHERE run_id'].map(
   (column) => `DELETE FROM ${column} IN (SELECT id FROM run WHERE ${isInRange(tables.runs)} AND ${tables.runs.isOver})`,
 )
+
+/** Deletes what belongs to the deliveries that are about to be deleted. */
+const ofDeliveriesSql = `DELETE FROM sent_message WHERE delivery IN (
+  SELECT seq FROM outbox WHERE ${isInRange(tables.deliveries)} AND ${tables.deliveries.isOver})`
 
 /** Of calls that no run makes. */
 const purgeApprovalsSql = `DELETE FROM approval WHERE run_id = '' AND expires_at <= ? AND status <> 'waiting'`

@@ -30,7 +30,7 @@ export interface Origin {
   repliesToSender?: boolean | undefined
   /** False: its steps are stored without what was said in them. */
   keepContent?: boolean | undefined
-  /** Of the text of the task, if a tool of another run, or a client over HTTP, wrote it. */
+  /** Of the text of the task, if a tool of another run, or a client over HTTP, wrote it, or of what it quotes. */
   provenance?: Provenance | undefined
   /** True: text from outside started this run, through other runs. */
   viaHook?: boolean | undefined
@@ -71,11 +71,27 @@ export interface RunTrace extends TraceContext {
   isFirst?: boolean | undefined
 }
 
+/** A message that another one answers or quotes, as the agent reads it. */
+export interface Quote {
+  /** With a line for each of its files. */
+  text: string
+  /** The gateway has sent it. */
+  isOwn: boolean
+  /** It holds text from outside. */
+  isExternal: boolean
+  /** The display name or the id of its author. */
+  from?: string
+}
+
 export interface RunSpec extends Omit<ActionOverrides, FieldsElsewhere> {
   message: string
   origin: Origin
   /** The display name of who wrote the message on a channel, as the platform reports it. */
   senderName?: string | undefined
+  /** The message that the task answers or quotes. */
+  quoted?: Quote | undefined
+  /** Present if the message is one that the sender passes on. `from`: who wrote it, as the platform reports it. */
+  forwarded?: { from?: string | undefined } | undefined
   /** True: the sender of the webhook waits for the reply, so that it is a way out. */
   isAwaited?: boolean | undefined
   /** Null: the reply is not delivered. */

@@ -54,6 +54,9 @@ channelContract(
   },
   {
     without: [
+      'answer',
+      'forward',
+      'hideId',
       'answerNext',
       'badConfig',
       'disconnect',

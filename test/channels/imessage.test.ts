@@ -12,7 +12,9 @@ import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 import { uncertain } from './uncertain.ts'
 
-channelContract(imessage, openImessage, { without: ['answerNext', 'badConfig', 'edit', 'limitNext', 'sayInThread'] })
+channelContract(imessage, openImessage, {
+  without: ['answer', 'forward', 'hideId', 'answerNext', 'badConfig', 'edit', 'limitNext', 'sayInThread'],
+})
 
 type Settings = Parameters<typeof connectChannel>[2] & { double?: ImessageDouble }
 

@@ -93,7 +93,7 @@ channelContract(
       close: double.close,
     }
   },
-  { without: ['disconnect'] },
+  { without: ['answer', 'disconnect', 'forward', 'hideId'] },
 )
 
 const { signal } = new AbortController()

@@ -13,7 +13,7 @@ import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 import { uncertain } from './uncertain.ts'
 
-channelContract(slack, startSlack)
+channelContract(slack, startSlack, { without: ['answer', 'forward', 'hideId'] })
 
 const open = () => openDouble(startSlack())
 

@@ -10,7 +10,7 @@ import { type Document, startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 
 // Files that are sent together are several messages.
-channelContract(telegram, openTelegram, { without: ['sayWithFiles'] })
+channelContract(telegram, openTelegram, { without: ['answer', 'forward', 'hideId', 'sayWithFiles'] })
 
 const open = () => openDouble(openTelegram())
 

@@ -42,7 +42,7 @@ channelContract(
       close: cloud.close,
     }
   },
-  { without: ['disconnect', 'edit', 'sayInGroup', 'sayInThread', 'sayWithFiles'] },
+  { without: ['answer', 'forward', 'hideId', 'disconnect', 'edit', 'sayInGroup', 'sayInThread', 'sayWithFiles'] },
 )
 
 const { signal } = new AbortController()

@@ -71,7 +71,7 @@ channelContract(
       close: server.close,
     }
   },
-  { without: ['answerNext', 'limitNext', 'sayInThread', 'sayWithFiles'] },
+  { without: ['answer', 'answerNext', 'forward', 'hideId', 'limitNext', 'sayInThread', 'sayWithFiles'] },
 )
 
 describe('linking', () => {

@@ -72,6 +72,7 @@ function openAccount<Config>(channel: Channel<Config>, settings: Config, waitMs:
         return 'accepted'
       },
       reportLateFailure: async () => undefined,
+      moveGroup: async () => undefined,
       onConnected: () => undefined,
       state: () => context.state,
       findMissingPackages: () => undefined,

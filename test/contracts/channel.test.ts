@@ -32,6 +32,7 @@ const receives = 'receives messages and sends replies'
 const hasClasses = 'returns the class of 401, 404 and 503'
 const keepsIds = 'names people by an id that nobody chooses'
 const keepsApart = 'keeps accounts apart'
+const quotes = 'says which message another one answers'
 const confirmsLater = 'receives a message again after a crash before it was stored'
 const keepsTexts = 'keeps texts out of the log'
 
@@ -107,6 +108,10 @@ const mutants: readonly Mutant[] = [
   ['does not look into threads when it reconciles', reconciles],
   ['drops all but the first line of a received text', receives],
   ['drops files in groups', 'hands over files'],
+  ['drops quotes', quotes],
+  ['forgets the other ids of a person', 'knows a person by another id'],
+  ['takes forwards for own words', 'marks messages that are passed on'],
+  ['takes quotes of others for its own', quotes],
   ['drops files in threads', 'hands over files'],
   ['drops files without a text', 'hands over files'],
   ['drops the thread of files that it sends', keepsThreads],

@@ -14,6 +14,8 @@ export interface TestContext extends ExtensionContext {
   readonly logged: readonly { level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string }[]
   /** For channels: ignores every report, because there are no deliveries. */
   undelivered: ChannelContext['undelivered']
+  /** For channels: ignores every report, because there are no sessions. */
+  moved: ChannelContext['moved']
   /** For toolsets: ignores every report. */
   reportHealth: ToolsetContext['reportHealth']
   /** For logins: resolves with the next of `answers`, and rejects after the last one. */
@@ -42,6 +44,7 @@ export function createTestContext({ answers = [] }: { answers?: readonly string[
     signal: controller.signal,
     abort: () => controller.abort(),
     undelivered: async () => undefined,
+    moved: async () => undefined,
     reportHealth: () => undefined,
     asked,
     async ask(question) {

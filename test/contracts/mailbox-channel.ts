@@ -21,6 +21,7 @@ export type Fault =
   | 'does not look into threads when it reconciles'
   | 'drops all but the first line of a received text'
   | 'drops files in groups'
+  | 'drops quotes'
   | 'drops files in threads'
   | 'drops files without a text'
   | 'drops the thread of files that it sends'
@@ -31,6 +32,7 @@ export type Fault =
   | 'has received texts in the log'
   | 'has the token in the reason of a loss'
   | 'has the token in the route'
+  | 'forgets the other ids of a person'
   | 'keeps its position in the module'
   | 'keeps its settings in the module'
   | 'loses a message of a burst'
@@ -50,6 +52,8 @@ export type Fault =
   | 'stops at a message that the gateway ignores'
   | 'stops at a message that the gateway knows'
   | 'takes every message of a group for a mention'
+  | 'takes forwards for own words'
+  | 'takes quotes of others for its own'
   | 'takes 401 for an outage'
   | 'takes 404 for an outage'
   | 'takes 503 for a refusal'
@@ -377,18 +381,24 @@ interface Naming {
   token: string
 }
 
-function senderOf({ from, name }: Entry, { fault, connection }: Naming): InboundMessage['from'] {
+function senderOf({ from, name, phone }: Entry, { fault, connection }: Naming): InboundMessage['from'] {
   const id = {
     'names people by their display name': name,
     'names people by a number of the connection': `${from}:${connection}`,
   }
-  const others = fault === 'adds the display name to the ids of a person' && name !== undefined && { otherIds: [name] }
-  return { id: (fault && (id as Partial<Record<Fault, string>>)[fault]) ?? from, ...others, ...(name && { name }) }
+  const nameAsId = fault === 'adds the display name to the ids of a person' && name !== undefined
+  const otherIds = [...(phone === undefined ? [] : [phone]), ...(nameAsId ? [name] : [])]
+  if (fault === 'forgets the other ids of a person' && phone !== undefined) return { id: phone }
+  return {
+    id: (fault && (id as Partial<Record<Fault, string>>)[fault]) ?? from,
+    ...(otherIds.length > 0 && { otherIds }),
+    ...(name && { name }),
+  }
 }
 
 function messageOf(entry: Entry, naming: Naming): InboundMessage {
   const { fault, token } = naming
-  const { from, thread, picked } = entry
+  const { from, thread, picked, answers, forwarded } = entry
   const inGroup = entry.group && !(picked && fault === 'takes presses in groups for direct messages')
   const group = inGroup || fault === 'marks direct messages as those of a group'
   const mentioned = entry.mentioned || (group && fault === 'takes every message of a group for a mention')
@@ -402,6 +412,17 @@ function messageOf(entry: Entry, naming: Naming): InboundMessage {
     ...(thread !== undefined && keepsThread && { threadId: thread }),
     ...(group && fault !== 'does not mark groups' && { group: 'group' as const }),
     ...(mentioned && fault !== 'does not mark mentions' && { mentioned }),
+    ...(answers && fault !== 'drops quotes' && { quoted: quotedOf(answers, fault) }),
+    ...(forwarded !== undefined && fault !== 'takes forwards for own words' && { forwardedFrom: { name: forwarded } }),
     ...(fault === 'has the token in the route' && { route: { token } }),
   }
 }
+
+const quotedOf = (
+  { message, text }: NonNullable<Entry['answers']>,
+  fault: Fault | undefined,
+): NonNullable<InboundMessage['quoted']> => ({
+  ...(message !== undefined && { id: message }),
+  isOwn: message !== undefined || fault === 'takes quotes of others for its own',
+  text,
+})

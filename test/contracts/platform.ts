@@ -40,6 +40,15 @@ export interface Platform<Config> {
   /** Somebody writes one message with several files. */
   sayWithFiles?(text: string, files: readonly SaidFile[]): Promise<void>
   /**
+   * Somebody answers a message: `own`, the last one that the account has sent, or `other`, the last one that was said in
+   * a group. The latter is given only if the double has `sayInGroup`, and the answer mentions the account.
+   */
+  answer?(text: string, original: 'own' | 'other'): Promise<void>
+  /** Somebody passes on a text of somebody else. */
+  forward?(text: string): Promise<void>
+  /** From the next message on, the platform does not show an id of the person who says this that it has shown before. */
+  hideId?(): Promise<void>
+  /**
    * Somebody picks the choice with this label below the last message that had choices, even if they are gone: an app may
    * still show them.
    */
@@ -100,10 +109,13 @@ export interface AcceptedMessage {
 
 /** What a platform may not have, or what a channel may not be able to do. */
 export type PlatformAbility =
+  | 'answer'
   | 'badConfig'
   | 'disconnect'
   | 'edit'
   | 'answerNext'
+  | 'forward'
+  | 'hideId'
   | 'limitNext'
   | 'loseNextAnswer'
   | 'press'

@@ -240,7 +240,7 @@ export function listsContract(opened: OpenStore): void {
       const { store } = opened
       await post(store, newDelivery({ id: 'm' }))
       const { id, fencingToken } = await claimDelivery(store)
-      await store.advanceDelivery(id, fencingToken, 1)
+      await store.advanceDelivery(id, fencingToken, { chunksSent: 1, platformId: null })
       await store.endDelivery(id, fencingToken, { status: 'unknown', reason: 'lost' }, start)
       expect(await store.retryDelivery(id, start)).toBe(true)
       expect(await claimDelivery(store)).toMatchObject({

@@ -63,7 +63,7 @@ export function outboxContract(opened: OpenStore): void {
       const fail = () => store.failDelivery(delivery.id, { chunk: 1, reason: 'gone', event }, start + 5)
       expect(await fail()).toBe(false)
       const { id, fencingToken } = await claimDelivery(store)
-      await store.advanceDelivery(id, fencingToken, 3)
+      await store.advanceDelivery(id, fencingToken, { chunksSent: 3, platformId: null })
       await store.endDelivery(id, fencingToken, sent, start)
       expect(await Promise.all([fail(), fail()])).toEqual([true, false])
       expect(await store.getDelivery(id)).toMatchObject({ status: 'failed', reason: 'gone', chunksSent: 1 })
@@ -78,7 +78,7 @@ export function outboxContract(opened: OpenStore): void {
       await post(store, newDelivery(), newDelivery())
       const { id, fencingToken } = await claimDelivery(store)
       expect(await store.failDelivery(id, { chunk: 0, reason: 'gone', event: newEvent() }, start)).toBe(true)
-      expect(await store.advanceDelivery(id, fencingToken, 1)).toBe(false)
+      expect(await store.advanceDelivery(id, fencingToken, { chunksSent: 1, platformId: null })).toBe(false)
       expect(await store.endDelivery(id, fencingToken, sent, start)).toBe(false)
       expect(await store.getDelivery(id)).toMatchObject({ status: 'failed', chunksSent: 0 })
       expect(await claimDeliveries(store)).toHaveLength(1)
@@ -138,7 +138,7 @@ export function outboxContract(opened: OpenStore): void {
       const { store } = opened
       await post(store, newDelivery())
       const { id, fencingToken } = await claimDelivery(store)
-      expect(await store.advanceDelivery(id, fencingToken, 2)).toBe(true)
+      expect(await store.advanceDelivery(id, fencingToken, { chunksSent: 2, platformId: null })).toBe(true)
       await store.endDelivery(
         id,
         fencingToken,
@@ -146,7 +146,7 @@ export function outboxContract(opened: OpenStore): void {
         start,
       )
       expect(await claimDeliveries(store)).toMatchObject([{ chunksSent: 2 }])
-      expect(await store.advanceDelivery(id, fencingToken, 3)).toBe(false)
+      expect(await store.advanceDelivery(id, fencingToken, { chunksSent: 3, platformId: null })).toBe(false)
     })
 
     it('never returns deliveries that were only recorded', async () => {
@@ -173,7 +173,9 @@ export function outboxContract(opened: OpenStore): void {
       expect(recovered).toMatchObject({ id: before.id, status: 'sending' })
       expect(await store.recoverExpiredDeliveries(start + 60_000)).toEqual([])
       expect(await store.endDelivery(before.id, before.fencingToken, sent, start)).toBe(false)
-      expect(await store.advanceDelivery(before.id, before.fencingToken, 1)).toBe(false)
+      expect(await store.advanceDelivery(before.id, before.fencingToken, { chunksSent: 1, platformId: null })).toBe(
+        false,
+      )
       expect(
         await store.endDelivery(
           recovered!.id,

@@ -39,6 +39,7 @@ function start(connect: Connect = async () => undefined, changes: Partial<Channe
     config: { pager: { enabled: true } },
     receive: async () => 'accepted',
     reportLateFailure: async () => undefined,
+    moveGroup: async () => undefined,
     onConnected: () => undefined,
     state: () => createTestContext().state,
     findMissingPackages: ({ channel: { packages } }) => packages && 'needs the package pager; run: npm i pager',

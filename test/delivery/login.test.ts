@@ -17,6 +17,7 @@ function start(accounts?: Record<string, Record<string, unknown>>) {
     config: { 'my-pager': { enabled: true, ...(accounts && { accounts }) } },
     receive: async () => 'accepted',
     reportLateFailure: async () => undefined,
+    moveGroup: async () => undefined,
     onConnected: () => undefined,
     state: (owner) => {
       if (!states.has(owner)) states.set(owner, createTestContext().state)

@@ -60,6 +60,7 @@ export async function startOutbox(
     config: config as never,
     receive: async () => 'accepted',
     reportLateFailure: async () => undefined,
+    moveGroup: async () => undefined,
     onConnected: () => outbox.notify(),
     state,
     findMissingPackages: () => undefined,

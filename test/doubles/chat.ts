@@ -67,10 +67,13 @@ export interface Chat {
   say(message: SaidMessage, channel?: Name): Promise<string>
   /** Does the same for one account of `chat-native`. */
   sayTo(accountId: string, message: SaidMessage): Promise<string>
+  /** Reports that a group has another id. */
+  move(from: string, to: string): Promise<string>
 }
 
 /** A message as the service sends it. A download with `times` repeats the text. */
 type SaidMessage = Partial<Omit<InboundMessage, 'attachments'>> & {
+  moved?: [from: string, to: string]
   attachments?: {
     name: string
     type: string
@@ -253,6 +256,7 @@ function createService() {
       closes = false
     },
     say,
+    move: (...moved) => say({ moved }),
     sayTo: (accountId, message) => say(message, 'chat-native', accountId),
   }
   return { chat, serve }

@@ -25,6 +25,12 @@ export interface Entry {
   thread?: string
   /** The choice that was picked, and the message below which it is. */
   picked?: MessageChoice & { message: string }
+  /** The message that this one answers: one of the account, or an entry. */
+  answers?: { message?: string; entry?: number; text: string }
+  /** Who wrote the text that is passed on. */
+  forwarded?: string
+  /** An id that the service may show or not. */
+  phone?: string
   /** The number of the entry whose text this one replaces. */
   edits?: number
   files?: { name: string; type: string; size: number; path: string }[]
@@ -60,7 +66,9 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     feed.push({ number: feed.length + 1, ...entry })
     changes.dispatchEvent(new Event('change'))
   }
-  const say = (entry: Omit<Entry, 'number' | 'from' | 'name'>) => add({ from: 'ann', name, ...entry })
+  let phone: string | undefined = '+15550001'
+  const say = (entry: Omit<Entry, 'number' | 'from' | 'name'>) =>
+    add({ from: 'ann', name, ...(phone !== undefined && { phone }), ...entry })
 
   /** Stores a file, and returns what the message says about it. */
   function keepFile({ content, ...file }: SaidFile) {
@@ -122,6 +130,14 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     to: 'ann',
     messages: async () => sent,
     say: async (text) => say({ text }),
+    hideId: async () => void (phone = undefined),
+    answer: async (text, original) => {
+      const { number, text: other = '' } = feed.findLast(({ group }) => group) ?? {}
+      const message = String(sent.length - 1)
+      if (original === 'own') say({ text, answers: { message, text: sent.at(-1)?.text ?? '' } })
+      else say({ text, group: true, mentioned: true, answers: { ...(number && { entry: number }), text: other } })
+    },
+    forward: async (text) => say({ text, forwarded: 'Eve' }),
     rename: async (other) => void (name = other),
     edit: async (text) => {
       const { group, thread } = feed.at(-1) ?? {}

@@ -77,7 +77,7 @@ toolsetContract(extensions.toolsets.get('dice')!, {
 })
 
 channelContract(extensions.channels.get('pager')!, openMailbox, {
-  without: ['edit', 'rename', 'sayInThread'],
+  without: ['answer', 'edit', 'forward', 'hideId', 'rename', 'sayInThread'],
 })
 
 describe('an installed channel', () => {

@@ -136,7 +136,8 @@ export const createSamples = (page: PageRequest): Samples => ({
   getSessionCounts: [['agent:main:one']],
   getLastRoute: [['s'], ['s', 'pager']],
   claimDeliveries: [[claim]],
-  advanceDelivery: [['m', 1, 1]],
+  advanceDelivery: [['m', 1, { chunksSent: 1, platformId: 'p' }]],
+  getSentMessage: [['pager', 'default', 'p']],
   endDelivery: [
     ['m', 1, { status: 'sent', platformId: null }, start],
     ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],

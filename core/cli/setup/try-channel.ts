@@ -99,5 +99,7 @@ function createContext(accountId: string, { signal, onMessage }: TrialOptions): 
     },
     lost: () => undefined,
     undelivered: async () => undefined,
+    // Not confirmed: the platform reports it again to the gateway.
+    moved: () => ended,
   }
 }

@@ -1,5 +1,6 @@
 // One account of a channel: connects it, connects it again after failures, and disconnects it for a login.
 import { createExtensionLog } from '../../loader/extension-log.ts'
+import type { Identities } from '../inbound/identities.ts'
 import { createReceive } from '../inbound/receive.ts'
 import type { ReportLateFailure } from '../outbox/late-failures.ts'
 import type {
@@ -33,6 +34,7 @@ export interface LinkDeps {
   /** Tries once to accept a message. Rejects if it cannot be stored. */
   receive(account: Account, message: InboundMessage): ReturnType<ChannelContext['receive']>
   reportLateFailure: ReportLateFailure
+  moveGroup: Identities['moveGroup']
   /** Called when an account has connected, because deliveries may be waiting for it. */
   onConnected(): void
   state(owner: string): ExtensionState
@@ -80,7 +82,8 @@ export function createLink(deps: LinkDeps, account: Account): Link {
       const receive = createReceive({ accept, signal, fields, log: deps.log })
       const undelivered: ChannelContext['undelivered'] = (key, detail) =>
         deps.reportLateFailure({ channel: channel.name, accountId, key, detail })
-      return channel.connect(account.settings, { ...context, signal, lost, receive, undelivered })
+      const moved: ChannelContext['moved'] = (fromGroup, toGroup) => deps.moveGroup(fields, fromGroup, toGroup)
+      return channel.connect(account.settings, { ...context, signal, lost, receive, undelivered, moved })
     },
     findMissing: () => {
       const missing = deps.findMissingPackages(account)

@@ -9,10 +9,11 @@ import type { Mark } from './styled-text.ts'
  */
 export function withoutFetches(markdown: string): string {
   if (!/!\[|</.test(markdown)) return markdown
+  const links = withoutHtml(markdown)
   return markCodeBlocks(markdown)
     .map(({ text, marks: [block] }) => {
       const whole = block ? block.open + text + block.close : text
-      return block && isPlainBlock(block, text) ? whole : withoutPictures(withoutHtml(whole), markdown)
+      return block && isPlainBlock(block, text) ? whole : withoutPictures(withoutHtml(whole), links)
     })
     .join('')
 }

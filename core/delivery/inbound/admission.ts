@@ -10,7 +10,7 @@ export type Admission = { refusal: Refusal } | { isStranger: boolean }
 
 interface AdmissionRequest {
   access: Access
-  message: Pick<InboundMessage, 'from' | 'to' | 'group' | 'mentioned'>
+  message: Pick<InboundMessage, 'from' | 'mentioned'> & Place
   /** Whether the operator has approved the sender. */
   isApproved(): Promise<boolean>
 }
@@ -31,7 +31,10 @@ function findGroupRefusal(access: Access, message: AdmissionRequest['message']):
   return (group?.requireMention ?? true) && !message.mentioned ? 'mention' : undefined
 }
 
-type Place = Pick<InboundMessage, 'group' | 'to'>
+type Place = Pick<InboundMessage, 'group' | 'to'> & {
+  /** All ids of the group. Default: `to`. */
+  groupIds?: readonly string[]
+}
 
 /** The configuration of the group in which a message was written. */
 export const groupOf = (access: Access, place: Place): GroupConfig | undefined => findEntry(access, place)?.[1]
@@ -42,8 +45,11 @@ export const isListedGroup = (access: Access, place: Place): boolean => {
   return id !== undefined && !isWildcard(id)
 }
 
-const findEntry = ({ groups }: Access, { group, to }: Place): ReturnType<typeof findGroup> =>
-  group && groups ? findGroup(groups, to) : undefined
+function findEntry({ groups }: Access, { group, to, groupIds = [to] }: Place): ReturnType<typeof findGroup> {
+  if (!group || !groups) return undefined
+  const entries = groupIds.map((id) => findGroup(groups, id)).filter((entry) => entry !== undefined)
+  return entries.find(([id]) => !isWildcard(id)) ?? entries[0]
+}
 
 /** All ids of the sender. */
 export const idsOf = ({ from: { id, otherIds = [] } }: Pick<InboundMessage, 'from'>): string[] => [id, ...otherIds]

@@ -21,13 +21,16 @@ import type { Attachments } from './attachments.ts'
 import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
 import type { Account } from '../connections/connections.ts'
 import type { Pairing } from './pairing.ts'
+import type { Identities } from './identities.ts'
+import { readQuotes } from './quotes.ts'
 import { createRefusalLog } from './refusal-log.ts'
 import type { ReplyRoutes } from '../reply-routes.ts'
 
 interface InboundDeps {
   channels: Config['channels']
   agents: { get(id: string | undefined): InboundAgent }
-  store: Pick<Store, 'hasKey' | 'getState'>
+  store: Pick<Store, 'hasKey' | 'getState' | 'getSentMessage' | 'getRun'>
+  identities: Identities
   accept(command: AcceptCommand): Promise<AcceptResult>
   pairing: Pick<Pairing, 'isApproved' | 'request'>
   attachments: Attachments
@@ -63,9 +66,16 @@ const idempotencyMs = 7 * 24 * 60 * 60 * 1000
 /** Longest display name of a sender that is kept, in characters. */
 const longestName = 200
 
+/** A message with what is known of its sender and its group. */
+interface Received extends InboundMessage {
+  /** Of the group, the one that was seen first in front. */
+  groupIds: readonly string[]
+}
+
 /** A message that the agent reads, and everything that was resolved about it. */
 interface Inbound {
-  message: InboundMessage
+  message: Received
+  access: Access
   agent: InboundAgent
   sessionKey: string
   isStranger: boolean
@@ -76,7 +86,7 @@ interface Inbound {
 }
 
 export function createInbound(deps: InboundDeps): Receive {
-  const { channels, agents, store, accept, pairing, routes, answers, onDeliveries, createId, log } = deps
+  const { channels, agents, store, identities, accept, pairing, routes, answers, onDeliveries, createId, log } = deps
   const logRefusal = createRefusalLog(log)
 
   /** Stores a message without a run, and the reply to it. */
@@ -98,10 +108,11 @@ export function createInbound(deps: InboundDeps): Receive {
     // A reload has removed the channel.
     if (!section) return 'ignored'
     const access = resolveAccess(section, accountId)
-    const agent = agents.get(groupOf(access, written)?.agentId ?? access.agentId)
-    const message = findNameMention(written, agent)
+    const { received, keep } = await identify(identities, source, written)
+    const agent = agents.get(groupOf(access, received)?.agentId ?? access.agentId)
+    const message = findNameMention(received, agent)
     // Before anything else: an approver need not be somebody who may write to the agent.
-    const answer = await answers.take(source, message)
+    const answer = message.forwardedFrom ? undefined : await answers.take(source, message)
     if (answer) return answer.reply === undefined ? 'ignored' : await acceptReply(source, message, answer.reply)
     const isApproved = () => pairing.isApproved(source, idsOf(message))
     const admission = await admit({ access, message, isApproved })
@@ -112,14 +123,16 @@ export function createInbound(deps: InboundDeps): Receive {
         await pairing.request(source, message)
       return 'ignored'
     }
-    if (!message.text.trim() && !message.attachments?.length) return 'ignored'
+    if (!message.text.trim() && !message.attachments?.length && !message.quoted) return 'ignored'
     const at = Date.now()
     const idempotency = createKey(source, message, at)
     // Looked up first, so that a repeated message is not downloaded again, and a repeated command not executed again.
     if (await store.hasKey(idempotency, at)) return 'duplicate'
     const { isStranger } = admission
+    await keep()
     const inbound = {
       agent,
+      access,
       sessionKey: resolveSession(access, { channel, message, agent, isStranger }),
       isStranger,
       isExternal: isStranger && !isListedGroup(access, message),
@@ -159,9 +172,22 @@ const createKey = ({ channel, accountId }: AccountRef, { id, text }: InboundMess
   reply: '',
 })
 
-/** Adds the mention that the platform does not tell. */
-function findNameMention(message: InboundMessage, { id, name }: InboundAgent): InboundMessage {
-  const text = message.group && message.mentioned === undefined ? withoutMention(message.text, [id, name]) : undefined
+/** The person and the group keep the ids under which they were seen first. */
+async function identify(
+  identities: Identities,
+  source: AccountRef,
+  message: InboundMessage,
+): Promise<{ received: Received; keep(): Promise<void> }> {
+  const person = await identities.find(source, 'sender', idsOf(message))
+  const group = message.group ? await identities.find(source, 'group', [message.to]) : undefined
+  const from = { ...message.from, id: person.id, otherIds: person.ids.filter((id) => id !== person.id) }
+  return { received: { ...message, from, groupIds: group?.ids ?? [message.to] }, keep: person.keep }
+}
+
+/** Adds the mention that the platform does not tell. Text of somebody else mentions nobody. */
+function findNameMention(message: Received, { id, name }: InboundAgent): Received {
+  const isSilent = message.group && message.mentioned === undefined && !message.forwardedFrom
+  const text = isSilent ? withoutMention(message.text, [id, name]) : undefined
   return text === undefined ? message : { ...message, text, mentioned: true }
 }
 
@@ -173,8 +199,8 @@ function resolveSession(
   { directSession }: Access,
   { channel, message, agent, isStranger }: Pick<Inbound, 'message' | 'agent' | 'isStranger'> & { channel: string },
 ): string {
-  const { group, from, to } = message
-  if (group) return agentSessionKey(agent.id, `${channel}:${group}:${to}`)
+  const { group, from, groupIds, to } = message
+  if (group) return agentSessionKey(agent.id, `${channel}:${group}:${groupIds[0] ?? to}`)
   if (directSession === 'shared') return agent.mainSession
   if (isStranger) return agentSessionKey(agent.id, `${channel}:stranger:${from.id}`)
   return directSession === 'sender' ? agentSessionKey(agent.id, `${channel}:direct:${from.id}`) : agent.mainSession
@@ -202,9 +228,12 @@ async function planWork(deps: InboundDeps, inbound: Inbound): Promise<Work> {
   }
 }
 
-/** In a shared main session, a stranger must not end the work or the conversation of others. */
-const mayCommand = ({ isStranger, sessionKey, agent }: Inbound): boolean =>
-  !isStranger || sessionKey !== agent.mainSession
+/**
+ * In a shared main session, a stranger must not end the work or the conversation of others. Nobody wrote a command who
+ * passes on a text.
+ */
+const mayCommand = ({ message, isStranger, sessionKey, agent }: Inbound): boolean =>
+  !message.forwardedFrom && (!isStranger || sessionKey !== agent.mainSession)
 
 /** The sender gets one sentence in each window of the budget, and then no answer. */
 async function planRefusal(
@@ -229,19 +258,48 @@ const sourceOf = ({ message, address: { channel, accountId } }: Inbound): AuditS
   address: `${channel}/${accountId}`,
 })
 
-async function planRun(
-  { attachments, maxAttempts, createId }: InboundDeps,
-  { message, agent, sessionKey, isExternal, address, at }: Inbound,
-): Promise<NonNullable<AcceptCommand['runs']>[number]> {
+async function planRun(deps: InboundDeps, inbound: Inbound): Promise<NonNullable<AcceptCommand['runs']>[number]> {
+  const { attachments, maxAttempts, createId } = deps
+  const { message, access, agent, sessionKey, isExternal, address, at } = inbound
   const { channel, accountId } = address
   const key = JSON.stringify([channel, accountId, message.id])
   const source = { channel, accountId }
+  const context = { agentId: agent.id, key, at, source }
+  const { provenance, ...quoting } = await readQuotes(deps, message, {
+    account: source,
+    isTrusted: async (ids) => await isTrusted(deps, { access, message, source }, ids),
+    describe: ({ text = '', attachments: files }, isExternal) =>
+      attachments.describe({ text, attachments: files }, { ...context, key: `${key} quoted`, isExternal }),
+  })
   const spec: RunSpec = {
-    message: await attachments.describe(message, { agentId: agent.id, key, at, source, isExternal }),
-    origin: { kind: 'channel', name: channel, trusted: !isExternal, ...(isExternal && { stranger: true }) },
+    message: await attachments.describe(message, {
+      ...context,
+      isExternal: isExternal || message.forwardedFrom !== undefined,
+    }),
+    ...quoting,
+    origin: {
+      kind: 'channel',
+      name: channel,
+      trusted: !isExternal,
+      ...(isExternal && { stranger: true }),
+      ...(provenance && { provenance }),
+    },
     senderName: message.from.name?.trim().slice(0, longestName) || undefined,
     deliver: { channel, to: message.to, accountId, threadId: message.threadId, route: message.route },
     wakeMode: 'next-heartbeat',
   }
   return { id: createId(), kind: 'channel', agentId: agent.id, sessionKey, spec, maxAttempts }
+}
+
+/** Whether somebody who writes here with these ids is trusted as the operator's own senders are. */
+async function isTrusted(
+  { pairing }: InboundDeps,
+  { access, message, source }: Pick<Inbound, 'access' | 'message'> & { source: AccountRef },
+  ids: readonly string[],
+): Promise<boolean> {
+  if (isListedGroup(access, message)) return true
+  const [id = '', ...otherIds] = ids
+  const author = { ...message, from: { id, otherIds }, mentioned: true }
+  const admission = await admit({ access, message: author, isApproved: () => pairing.isApproved(source, ids) })
+  return 'isStranger' in admission && !admission.isStranger
 }

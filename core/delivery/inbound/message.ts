@@ -6,6 +6,14 @@ import { wellFormed } from '../../well-formed.ts'
 const NonEmpty = Type.String({ pattern: notBlank, description: 'a non-empty string' })
 const Text = Type.String({ description: 'a string' })
 
+const Attachments = Type.Array(
+  Type.Object(
+    { name: Text, type: Text, size: Type.Optional(Type.Number({ minimum: 0, description: 'a number of bytes' })) },
+    { description: 'an object with name and type' },
+  ),
+  { description: 'a list' },
+)
+
 /** Each description completes the sentence "<field> must be …". */
 const Message = Type.Object(
   {
@@ -23,19 +31,22 @@ const Message = Type.Object(
     threadId: Type.Optional(NonEmpty),
     group: Type.Optional(Type.Enum(['group', 'channel'], { description: '"group", "channel" or absent' })),
     mentioned: Type.Optional(Type.Boolean({ description: 'true or false' })),
-    attachments: Type.Optional(
-      Type.Array(
-        Type.Object(
-          {
-            name: Text,
-            type: Text,
-            size: Type.Optional(Type.Number({ minimum: 0, description: 'a number of bytes' })),
-          },
-          { description: 'an object with name and type' },
-        ),
-        { description: 'a list' },
+    attachments: Type.Optional(Attachments),
+    quoted: Type.Optional(
+      Type.Object(
+        {
+          id: Type.Optional(NonEmpty),
+          from: Type.Optional(
+            Type.Object({ id: Type.Optional(NonEmpty), name: Type.Optional(Text) }, { description: 'an object' }),
+          ),
+          isOwn: Type.Optional(Type.Boolean({ description: 'true or false' })),
+          text: Type.Optional(Text),
+          attachments: Type.Optional(Attachments),
+        },
+        { description: 'an object' },
       ),
     ),
+    forwardedFrom: Type.Optional(Type.Object({ name: Type.Optional(Text) }, { description: 'an object' })),
   },
   { description: 'an object' },
 )
@@ -45,12 +56,15 @@ export function readInboundMessage(received: unknown): InboundMessage {
   const [problem] = listProblems(Message, received)
   if (problem) throw new InputError(explain(problem.keys))
   const message = received as InboundMessage
-  const unreadable = (message.attachments ?? []).findIndex(
-    ({ read }) => !['undefined', 'function'].includes(typeof read),
-  )
-  if (unreadable !== -1) throw new InputError(`receive: attachments[${unreadable}].read must be a function.`)
+  assertReadable('attachments', message.attachments)
+  assertReadable('quoted.attachments', message.quoted?.attachments)
   if (!isJson(message.route)) throw new InputError('receive: route must be a value that JSON can hold.')
   return wellFormed(message)
+}
+
+function assertReadable(field: string, attachments: InboundMessage['attachments'] = []): void {
+  const index = attachments.findIndex(({ read }) => !['undefined', 'function'].includes(typeof read))
+  if (index !== -1) throw new InputError(`receive: ${field}[${index}].read must be a function.`)
 }
 
 function isJson(value: unknown): boolean {

@@ -21,7 +21,7 @@ const excerptLength = 300
 export function createFailureEvents({ store, mainSession, createId }: FailureEventDeps): CreateFailureEvent {
   return async (delivery, end) => {
     const run = delivery.runId === '' ? undefined : await store.getRun(delivery.runId)
-    const provenance = provenanceOf(run)
+    const provenance = writtenByRun(run)
     return {
       id: createId(),
       sessionKey: mainSession(),
@@ -36,7 +36,7 @@ export function createFailureEvents({ store, mainSession, createId }: FailureEve
 }
 
 /** The text of a run that has read text from outside is text from outside itself. */
-function provenanceOf(run: StoredRun | undefined): Provenance {
+export function writtenByRun(run: StoredRun | undefined): Provenance {
   if (!run) return unknownProvenance
   const { kind, spec, result } = run
   if (result.provenance) return joinTurn(result.provenance)

@@ -182,7 +182,8 @@ export function createOutbox({
     return await sendDelivery(delivery, {
       link: connections.get(channel, accountId),
       limits,
-      advance: (chunksSent) => retryUntilStored(() => store.advanceDelivery(id, fencingToken, chunksSent), patience),
+      advance: (chunksSent, platformId) =>
+        retryUntilStored(() => store.advanceDelivery(id, fencingToken, { chunksSent, platformId }), patience),
       readFile: deps.readFile,
       log: createExtensionLog(log, { channel, accountId, deliveryId: id }),
     })

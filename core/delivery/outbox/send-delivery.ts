@@ -38,8 +38,8 @@ interface Sending {
   /** Absent: the account is not configured. */
   link: Pick<Link, 'channel' | 'connection'> | undefined
   limits: OutboxLimits
-  /** Stores how many chunks have been sent. False: another process holds the delivery. */
-  advance(chunksSent: number): Promise<boolean>
+  /** Stores how many chunks have been sent, and the id of the last. False: another process holds the delivery. */
+  advance(chunksSent: number, platformId: string | null): Promise<boolean>
   readFile: ReadFile
   /** Logs the errors of the channel. */
   log: Log
@@ -68,7 +68,7 @@ export async function sendDelivery(delivery: StoredDelivery, sending: Sending): 
     if (result.outcome !== 'sent') return endOf(result, { delivery, limits })
     platformId = result.id ?? platformId
     const more = index + 1 < messages.length
-    if (more && !(await advance(index + 1))) return { status: 'unknown', reason: interrupted }
+    if (more && !(await advance(index + 1, result.id ?? null))) return { status: 'unknown', reason: interrupted }
   }
   return { status: 'sent', platformId }
 }

@@ -117,7 +117,7 @@ const sessionTables = ({ sequence, integer, text, table, keyed }: Dialect): stri
   )${keyed}`,
 ]
 
-const outboxTables = ({ sequence, integer, text, table }: Dialect): string[] => [
+const outboxTables = ({ sequence, integer, text, table, keyed }: Dialect): string[] => [
   // `wanted` is the recipient that is not resolved yet.
   // A new delivery is due at time 0, because the clock of the gateway that claims it may be behind.
   `CREATE TABLE outbox (
@@ -134,6 +134,13 @@ const outboxTables = ({ sequence, integer, text, table }: Dialect): string[] => 
   `CREATE INDEX outbox_lease ON outbox (lease_until) WHERE status = 'sending'`,
   `CREATE INDEX outbox_of_run ON outbox (run_id, seq)`,
   `CREATE INDEX outbox_unsent ON outbox (status, seq) WHERE status <> 'sent'`,
+
+  // The ids that platforms have given to the messages of deliveries.
+  `CREATE TABLE sent_message (
+    delivery ${integer} NOT NULL, platform_id ${text} NOT NULL,
+    PRIMARY KEY (delivery, platform_id)
+  )${keyed}`,
+  `CREATE INDEX sent_message_id ON sent_message (platform_id)`,
 ]
 
 const approvalTables = ({ sequence, integer, text, table }: Dialect): string[] => [

@@ -18,7 +18,7 @@ export const outboxWrites = {
   recoverExpiredDeliveries,
   retryDelivery,
 }
-export const outboxReads = { listRunDeliveries, listDeliveries, getDelivery, getNextDeliveryAt }
+export const outboxReads = { listRunDeliveries, listDeliveries, getDelivery, getSentMessage, getNextDeliveryAt }
 
 export type DeliveryStatus = 'pending' | 'sending' | 'sent' | 'failed' | 'unknown' | 'skipped'
 
@@ -160,7 +160,7 @@ const columns = `
   seq, id, run_id AS "runId", channel, account_id AS "accountId", recipient AS "to", thread_id AS "threadId",
   route, text, file, choices, ends_choices_of AS "endsChoicesOf", wanted, status, reason, attempt,
   fencing_token AS "fencingToken", chunks_sent AS "chunksSent", uncertain, attempted_at AS "attemptedAt",
-  platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
+  outbox.platform_id AS "platformId", next_at AS "nextAt", created_at AS "createdAt"`
 
 const toDelivery = (row: DeliveryRow): StoredDelivery => ({
   ...row,
@@ -238,14 +238,32 @@ export async function claimDeliveries(
 const advanceSql = `
   UPDATE outbox SET chunks_sent = ?, uncertain = 0 WHERE id = ? AND fencing_token = ? AND status = 'sending'`
 
+interface Advance {
+  /** How many chunks the platform has confirmed. */
+  chunksSent: number
+  /** The id of the last of them. */
+  platformId: string | null
+}
+
 /** Records that the platform has confirmed one more chunk. @returns false when the fencing token is stale */
 export async function advanceDelivery(
   tx: Transaction,
   id: string,
   fencingToken: number,
-  chunksSent: number,
+  { chunksSent, platformId }: Advance,
 ): Promise<boolean> {
-  return (await tx.run(advanceSql, chunksSent, id, fencingToken)) === 1
+  if ((await tx.run(advanceSql, chunksSent, id, fencingToken)) === 0) return false
+  await recordSent(tx, id, platformId)
+  return true
+}
+
+const recordSentSql = `
+  INSERT INTO sent_message (delivery, platform_id) SELECT seq, ? FROM outbox WHERE id = ?
+  ON CONFLICT (delivery, platform_id) DO NOTHING`
+
+/** Remembers a message on its platform, so that it is known when somebody quotes it. */
+async function recordSent(tx: Transaction, id: string, platformId: string | null): Promise<void> {
+  if (platformId !== null) await tx.run(recordSentSql, platformId, id)
 }
 
 const endSql = `
@@ -278,6 +296,7 @@ export async function endDelivery(
   const reason = end.status === 'sent' ? null : end.reason
   const platformId = end.status === 'sent' ? end.platformId : null
   if ((await tx.run(endSql, end.status, reason, platformId, at, id, fencingToken)) === 0) return false
+  await recordSent(tx, id, platformId)
   if (end.status !== 'sent' && end.event) await insertEvents(tx, [end.event], at)
   return true
 }
@@ -381,6 +400,21 @@ const getSql = `SELECT ${columns} FROM outbox WHERE id = ?`
 
 export async function getDelivery(tx: Transaction, id: string): Promise<StoredDelivery | undefined> {
   const [row] = await tx.all<DeliveryRow>(getSql, id)
+  return row && toDelivery(row)
+}
+
+const getSentSql = `
+  SELECT ${columns} FROM sent_message JOIN outbox ON outbox.seq = sent_message.delivery
+  WHERE sent_message.platform_id = ? AND channel = ? AND account_id = ? ORDER BY seq DESC LIMIT 1`
+
+/** The delivery that has become a message on its platform. */
+export async function getSentMessage(
+  tx: Transaction,
+  channel: string,
+  accountId: string,
+  platformId: string,
+): Promise<StoredDelivery | undefined> {
+  const [row] = await tx.all<DeliveryRow>(getSentSql, platformId, channel, accountId)
   return row && toDelivery(row)
 }
 

@@ -53,7 +53,7 @@ describe('a direct message', () => {
   it('is read if allowFrom lists another id of its sender', async () => {
     const { chat } = accounts()
     expect(await chat.say({ from: { id: '+1', otherIds: ['lid-1', 'bob'] } })).toBe('accepted')
-    expect(await chat.say({ from: { id: '+1', otherIds: ['lid-1'] } })).toBe('ignored')
+    expect(await chat.say({ from: { id: '+2', otherIds: ['lid-2'] } })).toBe('ignored')
   })
 
   it('goes to a session for each sender with directSession "sender", and not to the main session', async () => {

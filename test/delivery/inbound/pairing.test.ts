@@ -50,7 +50,7 @@ describe('an unknown sender', () => {
     const { chat, ask, approve } = shared()
     await approve(await ask('uuid-of-max'))
     expect(await chat.say({ from: { id: '+49', otherIds: ['uuid-of-max'] }, to: '+49' })).toBe('accepted')
-    expect(await chat.say({ from: { id: '+49' }, to: '+49' })).toBe('ignored')
+    expect(await chat.say({ from: { id: '+48' }, to: '+48' })).toBe('ignored')
   })
 
   it('gets a code once, may write after the approval, and gets answers', async () => {

@@ -19,17 +19,28 @@ const Config = Type.Object({
 })
 type Config = Static<typeof Config>
 
+interface Author {
+  id: string
+  name: string
+  /** Only if the author shows it. */
+  phone?: string
+}
+
 /** A message as `GET /messages` returns it. */
 interface ChatMessage {
   /** Grows with each message, so it is also the position of the reader. */
   number: number
-  author: { id: string; name: string }
+  author: Author
   conversation: string
   text: string
   /** The number of the message that began the thread. */
   thread?: number
   /** Only in a conversation of several people: whether the message mentions the bot. */
   mentionsBot?: boolean
+  /** The message that this one answers. `byBot`: the bot wrote it. */
+  answers?: { author: Author; byBot: boolean; text: string }
+  /** Who wrote the message, if the author passes it on. */
+  passedOnFrom?: { name: string }
   /** The number of the message of which this is a new version. */
   replaces?: number
   files?: readonly { id: string; name: string; type: string; size: number }[]
@@ -96,14 +107,16 @@ async function poll(config: Config, { receive, state, lost, signal }: ChannelCon
 }
 
 function toInbound(config: Config, message: ChatMessage): InboundMessage {
-  const { number, author, conversation, text, thread, mentionsBot, files = [] } = message
+  const { number, author, conversation, text, thread, mentionsBot, answers, passedOnFrom, files = [] } = message
   return {
     id: String(number),
-    from: author,
+    from: { ...author, otherIds: author.phone === undefined ? [] : [author.phone] },
     to: conversation,
     text: text.replace(/^@bot\b\s*/, ''),
     ...(thread !== undefined && { threadId: String(thread) }),
     ...(mentionsBot !== undefined && { group: 'group', mentioned: mentionsBot }),
+    ...(answers && { quoted: { from: answers.author, isOwn: answers.byBot, text: answers.text } }),
+    ...(passedOnFrom && { forwardedFrom: passedOnFrom }),
     // The gateway downloads a file only if the sender may write to the agent.
     attachments: files.map(({ id, name, type, size }): Attachment => ({
       name,

@@ -30,7 +30,7 @@ type Fault = 'lost' | { retryAfterMs: number } | { status: number }
 
 export async function openChatServer(): Promise<Platform<Settings>> {
   const said: object[] = []
-  const author = { id: 'u1', name: 'Ada' }
+  const author: { id: string; name: string; phone?: string } = { id: 'u1', name: 'Ada', phone: '+15550001111' }
   const sent = new Map<unknown, Sent>()
   const files: SaidFile[] = []
   const waiting = new Set<() => void>()
@@ -101,6 +101,15 @@ export async function openChatServer(): Promise<Platform<Settings>> {
         text: mentioned ? `@bot ${text}` : text,
         mentionsBot: mentioned,
       }),
+    answer: async (text, original) =>
+      original === 'own'
+        ? say({
+            text,
+            answers: { author: { id: 'bot', name: 'bot' }, byBot: true, text: [...sent.values()].at(-1)?.text },
+          })
+        : say({ ...places.group, mentionsBot: true, text, answers: { author, byBot: false, ...textOf(said.at(-1)) } }),
+    hideId: async () => void delete author.phone,
+    forward: async (text) => say({ text, passedOnFrom: { name: 'Eve' } }),
     sayWithFile: async (text, file, place) => say({ text, files: [keepFile(file)], ...(place && places[place]) }),
     sayWithFiles: async (text, all) => say({ text, files: all.map(keepFile) }),
     disconnect: () => server.closeAllConnections(),
@@ -113,3 +122,5 @@ export async function openChatServer(): Promise<Platform<Settings>> {
     },
   }
 }
+
+const textOf = (message: object | undefined): { text: unknown } => ({ text: (message as { text?: unknown })?.text })
