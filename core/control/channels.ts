@@ -1,6 +1,7 @@
 // The endpoints for channels: the state of each account, login and logout.
 import type { ConnectionState } from '../delivery/connections/link.ts'
 import { linkStates } from '../delivery/connections/link.ts'
+import { type CheckAccount, checkNames } from '../delivery/connections/account-check.ts'
 import type { Logins } from '../delivery/connections/login.ts'
 import { GatewayError } from '../errors.ts'
 import { failures } from '../http/failure.ts'
@@ -16,9 +17,15 @@ interface ChannelsDeps {
   /** Every configured account. */
   connections: () => readonly ConnectionState[]
   logins: Logins
+  checkAccount: CheckAccount
 }
 
-export function channelEndpoints({ extensions: { channels }, connections, logins }: ChannelsDeps): Endpoint[] {
+export function channelEndpoints({
+  extensions: { channels },
+  connections,
+  logins,
+  checkAccount,
+}: ChannelsDeps): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -33,6 +40,21 @@ export function channelEndpoints({ extensions: { channels }, connections, logins
           const { channel } = account
           return Object.assign(viewAccount(account), { channel, hasLogin: channels.get(channel)?.login !== undefined })
         }),
+      }),
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/api/channels/:name/check',
+      access: { needs: 'admin', scope: 'gateway', action: 'channel.check', recordsAfter: true },
+      schema: {
+        summary: 'Sends messages of all kinds to one recipient, and connects the account again.',
+        params: NameParams,
+        body: CheckBody,
+        response: { 200: CheckReply, ...failures(409) },
+      },
+      handle: async ({ params, body }) => ({
+        ok: true,
+        checks: await refuse(() => checkAccount(targetOf(params, body), body)),
       }),
     }),
     endpoint({
@@ -133,6 +155,24 @@ async function refuse<Result>(work: () => Promise<Result>): Promise<Result> {
 const NameParams = Type.Object({ name: Type.String({ description: 'The name of the channel, or an alias.' }) })
 const AccountBody = Type.Object({
   account: Type.Optional(Type.String({ description: 'The account, if several are configured.' })),
+})
+
+const CheckBody = Type.Object({
+  ...AccountBody.properties,
+  to: Type.String({ minLength: 1, description: 'The recipient of the messages, such as yourself.' }),
+  threadId: Type.Optional(Type.String({ minLength: 1, description: 'The thread in which they are sent.' })),
+})
+
+const CheckReply = Type.Object({
+  ok: Type.Literal(true),
+  checks: Type.Array(
+    Type.Object({
+      name: Type.Enum([...checkNames]),
+      outcome: Type.Enum(['passed', 'failed', 'skipped'], { description: '`skipped`: the channel does not do this.' }),
+      detail: Type.String({ description: 'Why it failed, or what a person should see.' }),
+      ms: Type.Integer({ description: 'How long it took.' }),
+    }),
+  ),
 })
 
 const AnswerBody = Type.Object({

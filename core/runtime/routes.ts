@@ -28,6 +28,7 @@ import { createToolRequest, type ToolRequest, type WaitForApproval } from '../to
 import { registerTools } from '../tools/routes.ts'
 import { createUnderWay } from '../under-way.ts'
 import type { AgentArea } from './agents.ts'
+import { createAccountCheck } from '../delivery/connections/account-check.ts'
 import type { BuildContext } from './build-context.ts'
 import { buildAuth, credentialOf } from './credentials.ts'
 import { createConfigFile } from './config-file.ts'
@@ -144,6 +145,11 @@ function buildEndpoints(
     connections: connections.states,
     jobs: services.hooks.jobs.states,
     logins,
+    checkAccount: createAccountCheck({
+      connections,
+      redact: services.redactor.text,
+      log: services.logs.logFor('delivery'),
+    }),
     tools: registry.list,
     toolsets: registry.states,
   })

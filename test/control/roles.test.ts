@@ -179,6 +179,12 @@ const rows: Readonly<Record<string, Row>> = {
     path: () => '/api/channels/console/login/answer',
     body: () => ({ questionId: 'none', answer: 'none' }),
   },
+  'POST /api/channels/{name}/check': {
+    needs: 'admin',
+    scope: 'gateway',
+    path: () => '/api/channels/console/check',
+    body: () => ({ to: 'none' }),
+  },
   'POST /api/channels/{name}/login/cancel': {
     needs: 'admin',
     scope: 'gateway',

@@ -294,6 +294,8 @@ async function askEverything({ chat, post, get, operate, url }: Awaited<ReturnTy
     await call
   await operate('/tools/explain', { tool: 'moody' })
 
+  await operate('/api/channels/none/check', { to: 'ann' })
+  await operate('/api/channels/chat-none/check', { to: 'ann' })
   await operate('/api/channels/phone/logout', {})
   await operate('/api/channels/phone/login', {})
   await operate('/api/channels/phone/login/answer', { questionId: 'none', answer: 'none' })

@@ -71,16 +71,22 @@ interface Login {
   ended: Promise<unknown>
 }
 
+/** Throws an `InputError` if this gateway does not connect the account. */
+export function findLink(connections: Pick<Connections, 'find'>, { channel, account }: LoginTarget): Link {
+  const link = connections.find(channel, account)
+  const name = account === undefined ? `"${channel}"` : `"${channel}" with the account "${account}"`
+  if (!link) throw new InputError(`The channel ${name} is not configured, or has several accounts; name one of them.`)
+  if (link.health().state === 'standby')
+    throw new InputError(`The channel ${name} is connected by another gateway; send the request to that one.`)
+  return link
+}
+
 export function createLogins({ connections, redact, hide, log }: LoginsDeps): Logins {
   const logins = new Map<string, Login>()
 
-  function find({ channel, account }: LoginTarget): { link: Link; login: Login | undefined; key: string } {
-    const link = connections.find(channel, account)
-    const name = account === undefined ? `"${channel}"` : `"${channel}" with the account "${account}"`
-    if (!link) throw new InputError(`The channel ${name} is not configured, or has several accounts; name one of them.`)
-    if (!link.channel.login) throw new InputError(`The channel "${channel}" needs no login.`)
-    if (link.health().state === 'standby')
-      throw new InputError(`The channel ${name} is connected by another gateway; send the request to that one.`)
+  function find(target: LoginTarget): { link: Link; login: Login | undefined; key: string } {
+    const link = findLink(connections, target)
+    if (!link.channel.login) throw new InputError(`The channel "${target.channel}" needs no login.`)
     const key = JSON.stringify([link.channel.name, link.accountId])
     const login = logins.get(key)
     // A login of an account whose settings have changed since says nothing about the new one.

@@ -1,4 +1,4 @@
-// The command `channels`: shows the accounts of the running gateway, links one and unlinks one.
+// The command `channels`: shows the accounts of the running gateway, links one, unlinks one, and checks one.
 import { defineCommand } from 'svc-gateway/plugin'
 
 const list = defineCommand({
@@ -35,4 +35,19 @@ const logout = defineCommand({
   run: async (input, context) => (await import('./channels.ts')).logout(input, context),
 })
 
-export default [list, login, logout]
+const check = defineCommand({
+  name: 'channels check',
+  description: 'Send messages of all kinds to one recipient, connect the account again, and report what worked.',
+  arguments: account.arguments,
+  options: {
+    to: { value: '<recipient>', description: 'the recipient, such as yourself', required: true },
+    thread: { value: '<id>', description: 'the thread in which the messages are sent' },
+    ...account.options,
+  },
+  needs: ['control'],
+  json: 'one JSON object, as in the API',
+  examples: ['channels check telegram --to 123456789'],
+  run: async (input, context) => (await import('./check.ts')).check(input, context),
+})
+
+export default [list, login, logout, check]
