@@ -1,4 +1,4 @@
-// The schemas of common fields: texts that must not be blank, lists of them, flags, durations and counts.
+// The schemas of common fields: texts that must not be blank, lists of them, flags and counts.
 import { notBlank, Type } from './typebox.ts'
 
 /**
@@ -28,10 +28,6 @@ export const Texts = (description: string, options: { default?: string[]; minIte
 
 export const OptionalFlag = (description: string, options: Shown<boolean> = {}) =>
   Type.Optional(Type.Boolean({ ...options, description }))
-
-/** A duration such as "90s", or 0. The rules check it. */
-export const Duration = (description: string, options: { default?: string } = {}) =>
-  Type.Unsafe<string | number>({ type: ['string', 'number'], ...options, description })
 
 /** A whole number from 0. */
 export const Count = (description: string, options: { default?: number } = {}) =>

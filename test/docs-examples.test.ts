@@ -7,8 +7,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { describeProblem } from '../core/config/config-error.ts'
 import { readConfigFile } from '../core/config/file/read.ts'
 import { resolveConfig } from '../core/config/resolve.ts'
+import { createJsonSchema } from '../core/config/schema/json-schema.ts'
 import { findWarnings } from '../core/findings.ts'
 import { loadExtensions } from '../core/loader/registry.ts'
+import { listProblems } from '../core/typebox.ts'
 import { openStore } from './store/open-store.ts'
 import { createTestContext } from './contracts.ts'
 import {
@@ -55,11 +57,13 @@ describe('documentation examples', () => {
       for (const { name, text } of files)
         for (const folder of [dir, join(dir, 'transforms')]) writeFileSync(join(folder, name), text)
       const file = join(dir, 'gateway.json5')
-      writeFileSync(file, JSON.stringify(configurationAround(example)), { mode: 0o600 })
+      const written = configurationAround(example)
+      writeFileSync(file, JSON.stringify(written), { mode: 0o600 })
       const document = readConfigFile(file, variables)
       const extensions = await loadExtensions({ plugins: document.plugins, dir, log: createTestContext().log })
       onTestFinished(() => extensions.close())
       expect(extensions.problems).toEqual([])
+      expect(listProblems(createJsonSchema(extensions), written)).toEqual([])
       expect((await findWarnings(resolveConfig(document, extensions), { extensions })).map(describeProblem)).toEqual([])
     },
   )

@@ -2,6 +2,9 @@
 
 const units = /^(?=\d)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/
 
+/** The pattern of a duration other than `0`, for schemas. */
+export const durationPattern = units.source
+
 /** The maximum of a timer. */
 const maxMs = 2 ** 31 - 1
 

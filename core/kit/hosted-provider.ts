@@ -87,7 +87,12 @@ const configOf = ({ baseUrl, keyVariable }: Pick<HostedService, 'baseUrl' | 'key
         Type.String({ secret: true, description: `API key. Default: the environment variable ${keyVariable}.` }),
       ),
       baseUrl: Type.Optional(
-        Type.String({ pattern: '^https?://', description: `Base URL of the API. Default: ${baseUrl}.` }),
+        Type.String({
+          pattern: '^https?://',
+          // Not filled in: the package reads it from a variable of its own if it is not set.
+          fallback: baseUrl,
+          description: `Base URL of the API. Default: ${baseUrl}.`,
+        }),
       ),
       headers: RequestHeaders,
     },

@@ -2,7 +2,7 @@
 import { listSchemaProblems } from '../config/resolve.ts'
 import { skipRules } from '../config/rules/conditions.ts'
 import { hookAuthRules } from '../config/rules/hook-auth.ts'
-import { sessionKeyWarnings, templateRules, textWarnings, thinkingRules } from '../config/rules/mappings.ts'
+import { sessionKeyWarnings, templateRules, textWarnings } from '../config/rules/mappings.ts'
 import { at, type RuleFinding } from '../config/rules/rule.ts'
 import { type HookAuth, hookAuthSchema } from '../config/schema/hook-auth.ts'
 import { Mapping, type MappingConfig } from '../config/schema/mappings.ts'
@@ -28,7 +28,6 @@ export function* presetFaults(preset: Preset<never, never>, schemes: Schemes): I
 function* mappingRules(preset: Preset<never, never>): Iterable<RuleFinding> {
   const mapping = preset.mapping as MappingConfig
   yield* templateRules(mapping)
-  yield* thinkingRules(mapping)
   yield* sessionKeyWarnings(mapping)
   if (mapping.skip) yield* at(['skip'], skipRules(mapping.skip, mapping.forEach))
   if (!preset.toAction) yield* textWarnings(mapping)

@@ -7,10 +7,10 @@ const Text = (description: string, options: { default?: string } = {}) =>
 const Config = Type.Object({
   header: Text('the header with the token or signature.'),
   algorithm: Type.Optional(
-    Type.Enum(['sha256', 'sha1', 'sha512'], { default: 'sha256', description: 'the hash. Default: sha256.' }),
+    Type.Enum(['sha256', 'sha1', 'sha512'], { default: 'sha256', description: 'the hash. Default: `sha256`.' }),
   ),
   encoding: Type.Optional(
-    Type.Enum(['hex', 'base64'], { default: 'hex', description: 'the encoding of the signature. Default: hex.' }),
+    Type.Enum(['hex', 'base64'], { default: 'hex', description: 'the encoding of the signature. Default: `hex`.' }),
   ),
   prefix: Type.Optional(Type.String({ description: 'the text before each signature, such as `sha256=`.' })),
   separator: Text('the text between several signatures in the header, such as `,`.'),
@@ -21,12 +21,12 @@ const Config = Type.Object({
   timestampHeader: Text('the header with the time of signing.'),
   timestampPrefix: Text('the text before the time, if it is in the header of the signature, such as `t=`.'),
   timestampUnit: Type.Optional(
-    Type.Enum(['s', 'ms'], { default: 's', description: 'the unit of the timestamp. Default: s.' }),
+    Type.Enum(['s', 'ms'], { default: 's', description: 'the unit of the timestamp. Default: `s`.' }),
   ),
   secretEncoding: Type.Optional(
     Type.Enum(['utf8', 'hex', 'base64'], {
       default: 'utf8',
-      description: 'the encoding of the secret. Default: utf8.',
+      description: 'the encoding of the secret. Default: `utf8`.',
     }),
   ),
 })

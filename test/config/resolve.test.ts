@@ -139,7 +139,7 @@ describe('a document with errors', () => {
     expect(problemsOf(text)).toEqual([
       'line 3: gateway.port must be a whole number',
       'line 4: gateway.prot is not a known key; did you mean "port"?',
-      'line 5: gateway.trustedProxies[1] must be a string',
+      'line 5: gateway.trustedProxies[1] must be an IP address or a CIDR block such as "10.0.0.0/8"',
       'line 5: gateway.trustedProxies[2] must be an IP address or a CIDR block such as "10.0.0.0/8"',
       'line 7: hooks.token is required when hooks are enabled; set a long random token that nothing else uses',
       'line 9: hooks.allowedAgentIdsr is not a known key; did you mean "allowedAgentIds"?',

@@ -302,32 +302,171 @@ describe('GET /api/config/schema', () => {
     expect(check.fits({ ...written, providers: { local: { kind: 'openai-compatible', baseUrl: 1 } } })).toBe(false)
   })
 
-  it('shows defaults that are not filled in, and none where a key is inherited', async () => {
-    const { channels, hooks } = (await gateway().get('/api/config/schema')).body.properties
-    const { action, wakeMode, deliver, transform, auth } = hooks.properties.mappings.items.properties
-    expect([action, wakeMode, deliver, transform.properties.timeoutMs].map((key) => key.default)).toEqual([
-      'agent',
-      'now',
-      true,
-      1000,
-    ])
-    const { algorithm, encoding, signed, timestampUnit, secretEncoding } = auth.properties
-    expect([algorithm, encoding, signed, timestampUnit, secretEncoding].map((key) => key.default)).toEqual([
-      'sha256',
-      'hex',
-      '{body}',
-      's',
-      'utf8',
-    ])
-    const { groups, dmPolicy, directSession, accounts } = channels.properties.telegram.properties
-    const { allow, requireMention } = groups.additionalProperties.properties
-    expect([allow, requireMention, dmPolicy, directSession].map((key) => key.default)).toEqual([
-      true,
-      true,
-      'allowlist',
-      'main',
-    ])
-    expect(accounts.additionalProperties.properties.dmPolicy).not.toHaveProperty('default')
-    expect(JSON.stringify({ channels, hooks })).not.toContain('"fallback":')
+  it('shows each default that a description names, also one that is not filled in', async () => {
+    const { body } = await gateway().get('/api/config/schema')
+    expect(JSON.stringify(body)).not.toMatch(/"(?:fallback|keyNames)":/)
+    const described = listDescribed(body)
+    const named = described.filter(({ description }) => description.includes('Default: '))
+    expect(named.length).toBeGreaterThan(100)
+    const wrong = described.flatMap(({ path, description, value }) => {
+      const problem = findDefaultProblem({ description, value, root: body as Node })
+      return problem === undefined ? [] : [`${path} ${problem}: ${description}`]
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('shows the defaults of settings where they apply, and none where a key is inherited', async () => {
+    const { body } = await gateway().get('/api/config/schema')
+    const defaultOf = (path: string): unknown => keyAt(body as Node, path)?.default
+    const shown = {
+      'approvals.timeout': '1h',
+      'agents.any.approvals.timeout': undefined,
+      'tools.byOrigin.hook.beyondRuleOfTwo': 'deny',
+      'agents.any.tools.byOrigin.hook.beyondRuleOfTwo': undefined,
+      'hooks.mappings.0.transform.timeoutMs': 1000,
+      'hooks.mappings.0.auth.signed': '{body}',
+      'hooks.gmail.watch.labels': ['INBOX'],
+      'hooks.gmail.auth.scheme': 'google-oidc',
+      'hooks.circleci.auth.prefix': 'v1=',
+      'hooks.circleci.auth.algorithm': 'sha256',
+      'hooks.circleci.wakeMode': 'now',
+      'channels.telegram.dmPolicy': 'allowlist',
+      'channels.telegram.groups.any.requireMention': true,
+      'channels.telegram.accounts.any.dmPolicy': undefined,
+      'channels.telegram.accounts.any.directSession': undefined,
+      'channels.telegram.apiRoot': 'https://api.telegram.org',
+      'channels.telegram.accounts.any.apiRoot': undefined,
+      'channels.signal.httpUrl': 'http://127.0.0.1:8080',
+    }
+    expect(Object.fromEntries(Object.keys(shown).map((path) => [path, defaultOf(path)]))).toEqual(shown)
+    for (const key of ['allowFrom', 'dmPolicy', 'directSession', 'agentId', 'groups'])
+      expect(keyAt(body as Node, `channels.telegram.accounts.any.${key}`)?.description).toMatch(/of the channel\.$/)
+  })
+
+  it('has the formats that the check knows, and lets a variable stand for each', async () => {
+    const { get, post } = gateway()
+    const fits = compileCheck((await get('/api/config/schema')).body).fits
+    for (const [path, right, wrong, problem] of formats) {
+      for (const value of [right, '${FORMAT}'].flat())
+        expect([path, value, fits(documentWith(path, value))]).toEqual([path, value, true])
+      for (const value of wrong) {
+        const document = documentWith(path, value)
+        expect([path, value, fits(document)]).toEqual([path, value, false])
+        const { body } = await post('/api/config/check', { text: JSON.stringify(document) }, operator)
+        const { problem: found } =
+          body.problems.find((one: { path: string }) => one.path === pathInMessages(path)) ?? {}
+        expect([path, value, found]).toEqual([path, value, expect.stringMatching(problem)])
+      }
+    }
   })
 })
+
+interface Node {
+  description?: string
+  default?: unknown
+  properties?: Record<string, Node>
+  additionalProperties?: Node
+  items?: Node
+  anyOf?: Node[]
+}
+
+const alternativesOf = (node: Node): Node[] => [node, ...(node.anyOf ?? []).flatMap(alternativesOf)]
+
+/** The schema of the value at a dotted path. */
+const keyAt = (root: Node, path: string): Node | undefined =>
+  path.split('.').reduce<Node | undefined>(
+    (node, key) =>
+      node &&
+      alternativesOf(node)
+        .map(({ properties = {}, items, additionalProperties }) => properties[key] ?? items ?? additionalProperties)
+        .find((one) => typeof one === 'object'),
+    root,
+  )
+
+/** All schemas with a description, at any depth. */
+function listDescribed(node: unknown, path = ''): { path: string; description: string; value: unknown }[] {
+  if (typeof node !== 'object' || node === null) return []
+  const { description, default: value } = node as Node
+  const own = typeof description === 'string' ? [{ path, description, value }] : []
+  const inside = Object.entries(node).filter(([key]) => !['default', 'enum'].includes(key))
+  return [...own, ...inside.flatMap(([key, child]) => listDescribed(child, `${path}.${key}`))]
+}
+
+interface Described {
+  description: string
+  value: unknown
+  root: Node
+}
+
+/** Whether the default is the one that the description names: a value, another key, or something in words. */
+function findDefaultProblem({ description, value, root }: Described): string | undefined {
+  const [, named] = /\bDefault: (.*?)(?:\.(?= |$)|$)/s.exec(description) ?? []
+  const others = description.replace('Default: ', '').replaceAll(/the default (?:agent|export)/g, '')
+  if (/\bdefault\b/i.test(others)) return 'names a default in other words than "Default: …."'
+  const literal = /^(?:`([^`]+)`|"([^"]+)"|(\S+))$/
+    .exec(named ?? '')
+    ?.slice(1)
+    .find(Boolean)
+  if (value !== undefined && named !== undefined)
+    return (typeof value === 'string' ? value : JSON.stringify(value)) === literal
+      ? undefined
+      : `has the default ${JSON.stringify(value)}`
+  const isInWords = literal === undefined || ['any', 'anything', 'all', 'nobody', 'none'].includes(literal)
+  return isInWords || keyAt(root, literal) ? undefined : 'has no default'
+}
+
+/** As the gateway writes paths: `a.0.b` → `a[0].b`. */
+const pathInMessages = (path: string): string => path.replaceAll(/\.(\d+)/g, '[$1]')
+
+/** Keys that the holder of a value must have as well. */
+const required: Readonly<Record<string, object>> = {
+  'providers.any': { kind: 'anthropic' },
+  'gateway.auth.clients.0': { name: 'ann', role: 'admin', token: adminToken },
+  'agents.main.heartbeat.activeHours': { start: '08:00', end: '18:00' },
+  'hooks.mappings.0.auth': { scheme: 'github', secret: 'of-the-sender-0123456789' },
+}
+
+/** A document with one value at a dotted path. */
+function documentWith(path: string, value: unknown): object {
+  const keys = path.split('.')
+  const holderOf = (inside: unknown, key: string, index: number) =>
+    key === '0' ? [inside] : { ...required[keys.slice(0, index).join('.')], [key]: inside }
+  return keys.reduceRight<unknown>(holderOf, value) as object
+}
+
+type Format = readonly [path: string, right: unknown[], wrong: unknown[], problem: RegExp]
+
+const formats: readonly Format[] = [
+  [
+    'agents.defaults.heartbeat.every',
+    [0, '0', '90s', '1h30m'],
+    [5, '5', '1.5h', true],
+    /24 days, such as "90s", "30m"/,
+  ],
+  [
+    'providers.any.firstTokenTimeout',
+    [0, '5m'],
+    [1, 'soon'],
+    /^must be a duration of at most 24 days, such as "90s" or/,
+  ],
+  ['approvals.timeout', ['30m', '2d'], ['', 'soon', 0], /^must be a duration of at most 24 days, such as "30m", "1h"/],
+  ['agents.main.approvals.timeout', ['30m'], ['30'], /^must be a duration of at most 24 days/],
+  ['budget.limits.0.per', ['1h', '30d'], ['1w', 1], /^must be whole days, such as "1d"/],
+  ['budget.timezone', ['UTC', 'America/Port-au-Prince', 'Etc/GMT+2'], ['+02:00', ''], /^must be an IANA time zone/],
+  ['agents.main.heartbeat.activeHours.start', ['00:00', '23:59'], ['24:00', '8:00'], /from "00:00" to "23:59"$/],
+  ['agents.main.heartbeat.activeHours.end', ['24:00'], ['24:01', '8'], /from "00:00" to "24:00"$/],
+  ['agents.main.heartbeat.activeHours.timezone', ['Europe/Berlin'], [' UTC'], /^must be an IANA time zone/],
+  ['gateway.trustedProxies.0', ['10.0.0.1', '10.0.0.0/8', 'fd00::/8', '::1'], ['proxy', '10.0.0.0/'], /CIDR block/],
+  ['gateway.allowedOrigins.0', ['https://app.example.com'], ['app.example.com', 'https://a/b'], /an origin without/],
+  ['gateway.auth.clients.0.notAfter', ['2030-01-31', '2030-01-31T00:00:00Z'], ['1', 'Jan 31 2030'], /must be a time/],
+  [
+    'storage.url',
+    ['sqlite:a.db', 'postgres://a@b/c', 'postgresql://b'],
+    ['a.db', 'sqlite:', ''],
+    /"sqlite:" and a path/,
+  ],
+  ['hooks.path', ['/hooks', 'hooks/', '/a/b.c'], ['/a b', '/a//b', '/ä'], /^must be a plain path/],
+  ['hooks.mappings.0.thinking', ['high', '{{ level }}'], ['hard', ''], /^must be one of "off".*, or a template$/],
+  ['hooks.mappings.0.auth.url', ['https://a.example/hooks'], ['a.example', 'https://'], /^must be a complete URL/],
+  ['hooks.mappings.0.auth.handshake.header', ['X-Hook-Secret'], ['location'], /whose name begins with "x-"/],
+]

@@ -1,4 +1,5 @@
 // Checks agents: ids, default agent, models, heartbeats.
+import { agentIdPattern } from '../schema/agents.ts'
 import type { AgentConfig, AgentDefaultsConfig } from '../schema/schema.ts'
 import { heartbeatReplyWarnings, heartbeatRules } from './heartbeat.ts'
 import { modelListRules, modelRules } from './models.ts'
@@ -18,6 +19,8 @@ export function* agentRules(context: RuleContext): Iterable<RuleFinding> {
   }))
 }
 
+const agentId = new RegExp(agentIdPattern, 'u')
+
 function* defaultsRules(
   { model, models, heartbeat }: AgentDefaultsConfig,
   context: RuleContext,
@@ -36,7 +39,7 @@ interface OneAgent {
 
 function* oneAgentRules({ id, agent, defaults }: OneAgent, context: RuleContext): Iterable<RuleFinding> {
   const keys = ['agents', id]
-  if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(id)) {
+  if (!agentId.test(id)) {
     yield {
       keys,
       problem:

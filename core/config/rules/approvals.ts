@@ -4,6 +4,7 @@ import { channelName } from '../channels/names.ts'
 import { findIdProblem } from '../channels/ids.ts'
 import { resolveApprovals } from '../approvals.ts'
 import { agentIdsOf } from '../schema/agents.ts'
+import { durations } from '../schema/formats.ts'
 import type { ApprovalsConfig, Config } from '../schema/schema.ts'
 import { recipientRules, usedChannelRules } from './recipients.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -21,8 +22,7 @@ function* sectionRules(
   keys: readonly string[],
   context: RuleContext,
 ): Iterable<RuleFinding> {
-  if (timeout !== undefined && !parseDuration(timeout))
-    yield { keys: [...keys, 'timeout'], problem: 'must be a duration of at most 24 days, such as "30m", "1h" or "2d"' }
+  if (timeout !== undefined && !parseDuration(timeout)) yield { keys: [...keys, 'timeout'], problem: durations.waiting }
   const everyone = approvers.findIndex((id) => id.trim() === '*')
   if (everyone !== -1)
     yield {

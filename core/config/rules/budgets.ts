@@ -2,6 +2,7 @@
 import { parsePeriod } from '../budget-period.ts'
 import { listBudgets } from '../budgets.ts'
 import type { AlertRecipient } from '../schema/budget.ts'
+import { durations } from '../schema/formats.ts'
 import { timezoneRules } from './heartbeat.ts'
 import { recipientRules, usedChannelRules } from './recipients.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
@@ -10,13 +11,7 @@ export function* budgetRules(context: RuleContext): Iterable<RuleFinding> {
   const { config } = context
   const budgets = listBudgets(config)
   for (const { keys, limit } of budgets) {
-    if (parsePeriod(limit.per) === undefined)
-      yield {
-        keys: [...keys, 'per'],
-        problem:
-          'must be whole days, such as "1d" or "30d" and at most 366, or less than a day in steps of five minutes, ' +
-          'such as "15m" or "1h"',
-      }
+    if (parsePeriod(limit.per) === undefined) yield { keys: [...keys, 'per'], problem: durations.period }
     if (limit.runs === undefined && limit.tokens === undefined && limit.usd === undefined)
       yield { keys, problem: 'limits nothing; set runs, tokens or usd', missing: ['runs', 'tokens', 'usd'] }
   }

@@ -3,6 +3,7 @@ import { listProblems } from '../../typebox.ts'
 import { resolveAccounts } from '../accounts.ts'
 import { type Access, admitsStrangers, allowsEverybody, isWildcard, resolveAccess } from '../channels/access.ts'
 import { findIdProblem, normalizeId } from '../channels/ids.ts'
+import { providerNamePattern } from '../schema/extensions.ts'
 import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import type { Channel } from '../../plugin/plugin.ts'
 import { suggest } from '../nearest.ts'
@@ -34,12 +35,14 @@ export function* channelRules(context: RuleContext): Iterable<RuleFinding> {
     }
   }
   yield* Object.keys(config.providers)
-    .filter((name) => name.includes('/') || name !== name.trim() || name === '')
+    .filter((name) => !providerName.test(name))
     .map((name) => ({
       keys: ['providers', name],
       problem: 'is not a valid provider name; it must not be blank, contain "/" or have surrounding spaces',
     }))
 }
+
+const providerName = new RegExp(providerNamePattern, 'u')
 
 /** Says for each account, or for the channel if it has none, what strangers may do there. */
 function* strangerRules(name: string, section: ChannelConfig, config: Config): Iterable<RuleFinding> {

@@ -2,6 +2,7 @@
 import { allCredentials, clientHash, hashToken } from '../credentials.ts'
 import { suggest } from '../nearest.ts'
 import { agentIdsOf } from '../schema/agents.ts'
+import { timeSentence } from '../schema/formats.ts'
 import type { ClientConfig } from '../schema/schema.ts'
 import { type RuleContext, type RuleFinding, shortToken } from './rule.ts'
 
@@ -18,7 +19,7 @@ export function* clientRules(context: RuleContext): Iterable<RuleFinding> {
     else names.set(client.name, index)
     yield* tokenRules(client, keys)
     if (client.notAfter !== undefined && Number.isNaN(Date.parse(client.notAfter)))
-      yield { keys: [...keys, 'notAfter'], problem: 'must be a time such as 2030-01-31T00:00:00Z' }
+      yield { keys: [...keys, 'notAfter'], problem: timeSentence }
     yield* agentRules(client, keys, agentIdsOf(config.agents))
   }
   yield* reuseRules(context)

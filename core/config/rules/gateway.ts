@@ -1,33 +1,20 @@
 // Checks the credential, the trusted proxies and the URL of the store.
 import { isIP } from 'node:net'
 import { resolveCredential } from '../credentials.ts'
+import { networkSentence } from '../schema/formats.ts'
 import { type RuleContext, type RuleFinding, shortToken } from './rule.ts'
 
 export function* gatewayRules(context: RuleContext): Iterable<RuleFinding> {
   yield* credentialRules(context)
   const { gateway, storage } = context.config
   yield* gateway.trustedProxies.flatMap((network, index) =>
-    isNetwork(network.trim())
-      ? []
-      : [
-          {
-            keys: ['gateway', 'trustedProxies', String(index)],
-            problem: 'must be an IP address or a CIDR block such as "10.0.0.0/8"',
-          },
-        ],
+    isNetwork(network.trim()) ? [] : [{ keys: ['gateway', 'trustedProxies', String(index)], problem: networkSentence }],
   )
   yield* storageRules(storage)
 }
 
 function* storageRules({ url, retention }: RuleContext['config']['storage']): Iterable<RuleFinding> {
   const isPostgres = /^postgres(ql)?:\/\//.test(url)
-  if (!isPostgres && !/^sqlite:./.test(url))
-    yield {
-      keys: ['storage', 'url'],
-      problem:
-        'must be "sqlite:" and a path, such as "sqlite:state/gateway.db", or the URL of a PostgreSQL database, such ' +
-        'as "postgres://user@host/database"',
-    }
   if (isPostgres) yield* connectionRules(url)
   if (isPostgres && retention.maxMb > 0)
     yield {

@@ -3,6 +3,7 @@ import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import { listChannelNames } from '../channels/names.ts'
 import { parseDuration } from '../../kit/duration.ts'
 import { suggest } from '../nearest.ts'
+import { durations, timezoneSentence } from '../schema/formats.ts'
 import { isTimezone } from '../timezone.ts'
 import type { HeartbeatConfig } from '../schema/schema.ts'
 import { type ModelKey, modelRules } from './models.ts'
@@ -19,7 +20,7 @@ export function* heartbeatRules(
   if (every !== undefined && parseDuration(every) === undefined) {
     yield {
       keys: [...keys, 'every'],
-      problem: 'must be a duration of at most 24 days, such as "90s", "30m" or "1h30m", or 0 for none',
+      problem: durations.interval,
     }
   }
   if (activeHours) yield* activeHoursRules(activeHours, [...keys, 'activeHours'])
@@ -32,19 +33,14 @@ function* activeHoursRules(
   { start, end, timezone }: NonNullable<HeartbeatConfig['activeHours']>,
   keys: readonly string[],
 ): Iterable<RuleFinding> {
-  const clock = /^(?:[01]\d|2[0-3]):[0-5]\d$/
-  if (!clock.test(start)) yield { keys: [...keys, 'start'], problem: 'must be a time of day from "00:00" to "23:59"' }
-  if (!clock.test(end) && end !== '24:00')
-    yield { keys: [...keys, 'end'], problem: 'must be a time of day from "00:00" to "24:00"' }
-  else if (start === end)
+  if (start === end)
     yield { keys: [...keys, 'end'], problem: 'must differ from the start; omit activeHours for the whole day' }
   yield* timezoneRules(timezone, [...keys, 'timezone'])
 }
 
 export function* timezoneRules(timezone: string | undefined, keys: readonly string[]): Iterable<RuleFinding> {
   if (timezone === undefined || isTimezone(timezone)) return
-  const problem = 'must be an IANA time zone, such as "Europe/Berlin" or "UTC"'
-  yield { keys, code: 'time_zone_unknown', problem }
+  yield { keys, code: 'time_zone_unknown', problem: timezoneSentence }
 }
 
 function* targetRules(target: string, keys: readonly string[], { extensions }: RuleContext): Iterable<RuleFinding> {

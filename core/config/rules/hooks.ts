@@ -1,6 +1,7 @@
 // Checks the webhook endpoints: token, path, session keys, agents and alerts.
 import { agentIdsOf } from '../schema/agents.ts'
 import { allCredentials } from '../credentials.ts'
+import { hooksPathSentence } from '../schema/hooks.ts'
 import { normalizeHooksPath, reservedPaths } from '../hooks-path.ts'
 import { alertRecipientRules } from './budgets.ts'
 import { type RuleContext, type RuleFinding, shortToken } from './rule.ts'
@@ -39,12 +40,7 @@ function* pathRules({ config }: RuleContext): Iterable<RuleFinding> {
   const keys = ['hooks', 'path']
   const path = normalizeHooksPath(config.hooks.path)
   if (path === '/') yield { keys, problem: 'must not be the root; use a path such as "/hooks"' }
-  else if (!/^(?:\/[\w.~-]+)+$/.test(path) || /\/\.{1,2}(?:\/|$)/.test(path)) {
-    yield {
-      keys,
-      problem: 'must be a plain path such as "/hooks": letters, digits, "-", "_", "." and "~" between single slashes',
-    }
-  }
+  else if (/\/\.{1,2}(?:\/|$)/.test(path)) yield { keys, problem: hooksPathSentence }
   const reserved = reservedPaths.find((one) => path === one || path.startsWith(`${one}/`))
   if (reserved)
     yield {

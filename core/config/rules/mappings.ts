@@ -1,7 +1,7 @@
 // The rules of `hooks.mappings`: each mapping can be reached, its keys have an effect, and its transform is inside the
 // transforms directory.
 import { join, relative, resolve } from 'node:path'
-import { isTemplateField, overrideFields, promisedChannels, templateKeys, thinkingLevels } from '../../action.ts'
+import { isTemplateField, overrideFields, promisedChannels, templateKeys } from '../../action.ts'
 import { agentIdsOf, defaultAgentId } from '../schema/agents.ts'
 import { listChannelNames } from '../channels/names.ts'
 import { isHookName, normalizeHookName } from '../hooks-path.ts'
@@ -149,9 +149,8 @@ function* channelRules({ channel }: MappingConfig, { extensions }: RuleContext):
   yield { keys: ['channel'], problem: `is not a channel; ${fix}` }
 }
 
-/** A wrong `thinking` stops the start; a wrong `model` is a warning, because its agent may still be changed. */
+/** A wrong `model` is a warning, because its agent may still be changed. */
 function* valueRules(mapping: MappingConfig, context: RuleContext): Iterable<RuleFinding> {
-  yield* thinkingRules(mapping)
   const { model, agentId } = mapping
   if (model === undefined || isTemplate(model)) return
   const { agents } = context.config
@@ -159,15 +158,6 @@ function* valueRules(mapping: MappingConfig, context: RuleContext): Iterable<Rul
   const allowed = agent?.models ?? agents.defaults.models
   const findings = modelRules(model.trim(), { keys: ['model'], allowed }, context)
   for (const finding of findings) yield { ...finding, warning: true }
-}
-
-export function* thinkingRules({ thinking }: MappingConfig): Iterable<RuleFinding> {
-  if (thinking !== undefined && !isTemplate(thinking) && !(thinkingLevels as readonly string[]).includes(thinking)) {
-    yield {
-      keys: ['thinking'],
-      problem: `must be one of ${thinkingLevels.map((level) => `"${level}"`).join(', ')}, or a template`,
-    }
-  }
 }
 
 function* routingWarnings(

@@ -1,6 +1,7 @@
 // Checks references to models (the provider, the list of allowed models, unique aliases), and sections of providers.
 import { parseDuration } from '../../kit/duration.ts'
 import { nearest } from '../nearest.ts'
+import { durations } from '../schema/formats.ts'
 import type { ModelEntry } from '../schema/schema.ts'
 import type { RuleContext, RuleFinding } from './rule.ts'
 
@@ -84,6 +85,6 @@ export function* providerRules({ config }: RuleContext): Iterable<RuleFinding> {
     if (firstTokenTimeout !== undefined && parseDuration(firstTokenTimeout) === undefined)
       yield {
         keys: ['providers', name, 'firstTokenTimeout'],
-        problem: 'must be a duration of at most 24 days, such as "90s" or "5m", or 0 for no limit',
+        problem: durations.silence,
       }
 }

@@ -1,9 +1,10 @@
 // The config section `agents`: the defaults for all agents, and each agent by its id.
 import { thinkingLevels } from '../../action.ts'
-import { Count, Duration, OptionalText, Text } from '../../field-schemas.ts'
+import { Count, OptionalText, Text } from '../../field-schemas.ts'
 import { notBlank, type Static, Type } from '../../typebox.ts'
 import { budgetKey } from './budget.ts'
-import { Approvals } from './approvals.ts'
+import { AgentApprovals } from './approvals.ts'
+import { DurationOrZero, EndTime, StartTime, TimeZone } from './formats.ts'
 import { overridesOf } from './overrides.ts'
 import { AgentTools } from './tool-policy.ts'
 
@@ -53,21 +54,18 @@ const Thinking = Type.Enum([...thinkingLevels], { description: 'How long the mod
 
 const ActiveHours = Type.Object(
   {
-    start: Type.String({ description: 'The start, as "HH:MM".' }),
-    end: Type.String({
-      description: 'The end, exclusive, as "HH:MM". "24:00" is allowed. An end before the start is on the next day.',
-    }),
-    timezone: Type.Optional(
-      Type.String({ description: 'IANA time zone, such as "Europe/Berlin". Default: the one of the machine.' }),
-    ),
+    start: StartTime('The start, as "HH:MM".'),
+    end: EndTime('The end, exclusive, as "HH:MM". "24:00" is allowed. An end before the start is on the next day.'),
+    timezone: Type.Optional(TimeZone('IANA time zone, such as "Europe/Berlin". Default: the one of the machine.')),
   },
   { additionalProperties: false, description: 'The hours in which heartbeats run. Default: all day.' },
 )
 
 const Heartbeat = Type.Object(
   {
-    every: Duration('Interval between heartbeats, such as "90s", "30m" or "1h30m". With 0, only events start one.', {
+    every: DurationOrZero('interval', {
       default: '30m',
+      description: 'Interval between heartbeats, such as "90s", "30m" or "1h30m". With 0, only events start one.',
     }),
     activeHours: Type.Optional(ActiveHours),
     target: Type.String({
@@ -186,7 +184,7 @@ const Agent = overridesOf(
   Type.Object(
     {
       default: Type.Boolean({
-        description: 'Makes this the default agent. If no agent sets it, the first one is the default.',
+        description: 'Makes this the default agent. If no agent sets it, it is the first one.',
       }),
       name: Text('The name of the agent, for people.'),
       ...overridable,
@@ -194,7 +192,7 @@ const Agent = overridesOf(
       heartbeat: overridesOf(Heartbeat),
       budget: budgetKey('the agent'),
       tools: AgentTools,
-      approvals: Approvals,
+      approvals: AgentApprovals,
     },
     {
       additionalProperties: false,
@@ -210,11 +208,15 @@ export type AgentConfig = Static<typeof Agent>
 /** `defaults`, and the agents by their ids. */
 export type AgentsConfig = { defaults: AgentDefaultsConfig } & { [id: string]: AgentConfig }
 
+/** Checked by the rules, so that the agent is checked as well. */
+export const agentIdPattern = '^[a-z0-9][a-z0-9_-]{0,63}$'
+
 export const AgentsSection = Type.Unsafe<AgentsConfig>(
   Type.Object(
     { defaults: AgentDefaults },
     {
       additionalProperties: Agent,
+      keyNames: { pattern: agentIdPattern },
       default: {},
       description: 'The agents by their ids, and "defaults" for all of them.',
     },

@@ -21,12 +21,18 @@ export const SessionSection = Type.Object(
 
 export const StorageSection = Type.Object(
   {
-    url: Text(
-      'The location of the store: "sqlite:" and a path, which is relative to the configuration directory, or the ' +
-        'URL of a PostgreSQL database, such as "postgres://user@host/database".',
+    url: Type.String({
       // The URL of a PostgreSQL database may contain a password.
-      { secret: true, default: 'sqlite:state/gateway.db' },
-    ),
+      secret: true,
+      default: 'sqlite:state/gateway.db',
+      pattern: '^(?:sqlite:.|postgres(?:ql)?://)',
+      errorMessage:
+        'must be "sqlite:" and a path, such as "sqlite:state/gateway.db", or the URL of a PostgreSQL database, such ' +
+        'as "postgres://user@host/database"',
+      description:
+        'The location of the store: "sqlite:" and a path, which is relative to the configuration directory, or the ' +
+        'URL of a PostgreSQL database, such as "postgres://user@host/database".',
+    }),
     retention: Type.Object(
       {
         days: Count('How many days ended requests, runs and deliveries are kept; 0 keeps them forever.', {

@@ -2,14 +2,15 @@
 // they alert.
 import { OptionalText, Text } from '../../field-schemas.ts'
 import { type Static, Type } from '../../typebox.ts'
+import { Duration, TimeZone } from './formats.ts'
 
 const BudgetLimit = Type.Object(
   {
-    per: Type.String({
-      description:
-        'The length of the window: whole days, such as "1d" or "30d", or less than a day in steps of five minutes, ' +
+    per: Duration(
+      'period',
+      'The length of the window: whole days, such as "1d" or "30d", or less than a day in steps of five minutes, ' +
         'such as "1h".',
-    }),
+    ),
     runs: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Maximum number of runs in the window.' }),
     ),
@@ -52,7 +53,7 @@ export const BudgetSection = Type.Optional(
     items: BudgetLimit,
     maxItems: 20,
     properties: {
-      timezone: Text(
+      timezone: TimeZone(
         'IANA time zone, such as "Europe/Berlin", in whose midnight windows of days begin. Default: the one of the ' +
           'machine.',
       ),

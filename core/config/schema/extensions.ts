@@ -1,9 +1,10 @@
 // The config sections whose keys depend on the loaded extensions: `channels`, `tools`, `providers`.
 import type { Channel, Preset, Provider, Scheme, Toolset } from '../../plugin/plugin.ts'
-import { Duration, OptionalText, Texts } from '../../field-schemas.ts'
+import { OptionalText, Texts } from '../../field-schemas.ts'
 import { type JsonSchema, type Static, Type } from '../../typebox.ts'
 import { type BudgetConfig, budgetKey } from './budget.ts'
-import { overridesOf } from './overrides.ts'
+import { DurationOrZero } from './formats.ts'
+import { overridesOf, settingsOf } from './overrides.ts'
 import {
   ChannelGroups,
   type EffectsConfig,
@@ -63,35 +64,66 @@ export interface ToolsConfig extends ToolPolicyConfig {
   [toolset: string]: unknown
 }
 
-const accountKeys = {
-  allowFrom: Type.Optional(Texts('Who may write to the agent, by sender id; ["*"] for everybody. Default: nobody.')),
-  dmPolicy: Type.Optional(
-    Type.Enum(['allowlist', 'pairing', 'open'], {
-      description:
-        'What happens to direct messages of senders that are not in allowFrom. "allowlist": they are ignored. ' +
-        '"pairing": the sender gets a code that the operator approves. "open": they are accepted. ' +
-        'Default: "allowlist".',
-    }),
-  ),
-  directSession: Type.Optional(
-    Type.Enum(['main', 'sender', 'shared'], {
-      description:
-        'The session of direct messages. "main": the main session of the agent; each stranger has a session of its ' +
-        'own. "sender": each sender has one. "shared": the main session, also for strangers. Default: "main".',
-    }),
-  ),
-  agentId: OptionalText('The agent that answers. Default: the default agent.'),
-  defaultTo: OptionalText('The recipient if neither the request nor an earlier message names one.'),
-  groups: ChannelGroups,
-}
+const dmPolicyText =
+  'What happens to direct messages of senders that are not in allowFrom. "allowlist": they are ignored. ' +
+  '"pairing": the sender gets a code that the operator approves. "open": they are accepted.'
+
+const directSessionText =
+  'The session of direct messages. "main": the main session of the agent; each stranger has a session of its own. ' +
+  '"sender": each sender has one. "shared": the main session, also for strangers.'
+
+const groupsText =
+  'Settings for groups and channels of the platform. A group that is neither listed nor covered by "*" is closed.'
+
+/** An account without a key takes the value of its channel. */
+const accountKeys = accessKeys({
+  allowFrom: { text: 'that of the channel' },
+  dmPolicy: { text: 'that of the channel' },
+  directSession: { text: 'that of the channel' },
+  agentId: { text: 'that of the channel' },
+  groups: { text: 'those of the channel' },
+})
 
 const channelKeys = {
   enabled: Type.Boolean({ default: true, description: 'Whether the channel is connected.' }),
-  ...accountKeys,
-  // Shown here only: an account without them takes those of its channel.
-  dmPolicy: { ...accountKeys.dmPolicy, fallback: 'allowlist' },
-  directSession: { ...accountKeys.directSession, fallback: 'main' },
+  ...accessKeys({
+    allowFrom: { text: 'nobody' },
+    dmPolicy: { text: '"allowlist"', fallback: 'allowlist' },
+    directSession: { text: '"main"', fallback: 'main' },
+    agentId: { text: 'the default agent' },
+    groups: { text: 'all groups are open to the senders in allowFrom' },
+  }),
   budget: budgetKey('the messages of the channel'),
+}
+
+interface AccessDefault {
+  /** The default in words. */
+  text: string
+  /** Shown in the JSON Schema. */
+  fallback?: string
+}
+
+/** Who may write, and to which agent and session. */
+function accessKeys(
+  defaults: Record<'allowFrom' | 'dmPolicy' | 'directSession' | 'agentId' | 'groups', AccessDefault>,
+) {
+  const describe = (description: string, { text, ...shown }: AccessDefault) => ({
+    ...shown,
+    description: `${description} Default: ${text}.`,
+  })
+  const { allowFrom, agentId, groups } = defaults
+  return {
+    allowFrom: Type.Optional(
+      Texts(describe('Who may write to the agent, by sender id; ["*"] for everybody.', allowFrom).description),
+    ),
+    dmPolicy: Type.Optional(Type.Enum(['allowlist', 'pairing', 'open'], describe(dmPolicyText, defaults.dmPolicy))),
+    directSession: Type.Optional(
+      Type.Enum(['main', 'sender', 'shared'], describe(directSessionText, defaults.directSession)),
+    ),
+    agentId: OptionalText(describe('The agent that answers.', agentId).description),
+    defaultTo: OptionalText('The recipient if neither the request nor an earlier message names one.'),
+    groups: Type.Optional(ChannelGroups(describe(groupsText, groups).description)),
+  }
 }
 
 /** The keys of a channel's section that belong to the gateway. All others are settings of the channel. */
@@ -110,10 +142,11 @@ export function channelsSection(channels: ConfigurableExtensions['channels']) {
 }
 
 function channelSection({ config, description }: Channel<never>) {
-  const { properties, additionalProperties } = overridesOf(objectSchema(config)) as unknown as ObjectSchema
+  const schema = objectSchema(config)
+  const { properties, additionalProperties } = settingsOf(schema) as unknown as ObjectSchema
   const account = {
     type: 'object',
-    properties: { ...properties, ...accountKeys },
+    properties: { ...(overridesOf(schema) as unknown as ObjectSchema).properties, ...accountKeys },
     additionalProperties,
   }
   const accounts = {
@@ -163,11 +196,12 @@ const toolsetSection = (config: JsonSchema) => ({ default: {}, ...config, ...obj
 export const defaultFirstTokenTimeout = '60s'
 
 const providerKeys = {
-  firstTokenTimeout: Duration(
-    'How long a model may send nothing, before or within its answer, such as "90s" or "5m". After that its call ' +
+  firstTokenTimeout: DurationOrZero('silence', {
+    default: defaultFirstTokenTimeout,
+    description:
+      'How long a model may send nothing, before or within its answer, such as "90s" or "5m". After that its call ' +
       'has failed temporarily. With 0, only the time limit of the run ends the call.',
-    { default: defaultFirstTokenTimeout },
-  ),
+  }),
 }
 
 /** The keys of a provider's section that belong to the gateway. All others are settings of the provider. */
@@ -175,6 +209,9 @@ export const gatewayKeysOfProvider: ReadonlySet<string> = new Set(['kind', ...Ob
 
 export const settingsOfProvider = (section: object = {}): Record<string, unknown> =>
   Object.fromEntries(Object.entries(section).filter(([key]) => !gatewayKeysOfProvider.has(key)))
+
+/** Checked by the rules, so that the provider is checked as well. */
+export const providerNamePattern = String.raw`^[^\s/](?:[^/]*[^\s/])?$`
 
 /** The section `providers`. The keys of each entry depend on its `kind`. */
 export function providersSection(providers: ConfigurableExtensions['providers'], document: unknown) {
@@ -200,6 +237,7 @@ export function providersSection(providers: ConfigurableExtensions['providers'],
       ...sectionOf({}),
       description: 'A source of models. Its name is the left side of <provider>/<model>.',
     },
+    keyNames: { pattern: providerNamePattern },
     default: {},
     description: 'Sources of models by their names.',
   })

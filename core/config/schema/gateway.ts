@@ -1,6 +1,7 @@
 // The config section `gateway`: the address, the credential and the stop behavior.
 import { OptionalFlag, Text, Texts } from '../../field-schemas.ts'
 import { type Static, Type } from '../../typebox.ts'
+import { Network, Time } from './formats.ts'
 import { ClientTools, HttpTools } from './tool-policy.ts'
 
 /** The keys of a limit on failed attempts. */
@@ -64,13 +65,11 @@ const AuthClient = Type.Object(
     }),
     agents: Type.Optional(Texts('The agents that it may reach. Default: all, and the whole gateway.', { minItems: 1 })),
     content: OptionalFlag(
-      'Whether it may read bodies, messages, replies, and the arguments and results of tools. Default: true, but ' +
-        'false for a viewer.',
+      'Whether it may read bodies, messages, replies, and the arguments and results of tools. Default: only ' +
+        'if it is no viewer.',
     ),
     tools: Type.Optional(ClientTools),
-    notAfter: Type.Optional(
-      Type.String({ description: 'Until when the token is accepted, such as "2030-01-31T00:00:00Z".' }),
-    ),
+    notAfter: Type.Optional(Time('Until when the token is accepted, such as "2030-01-31T00:00:00Z".')),
   },
   { additionalProperties: false, description: 'A client with a token and a role of its own.' },
 )
@@ -120,14 +119,18 @@ export const GatewaySection = Type.Object(
     ),
     auth: GatewayAuth,
     tools: HttpTools,
-    trustedProxies: Type.Array(Type.String(), {
+    trustedProxies: Type.Array(Network(), {
       default: [],
       description: 'Addresses or CIDR blocks of proxies whose X-Forwarded-For header is trusted.',
     }),
     allowedOrigins: Type.Optional(
-      Type.Array(Type.String({ pattern: String.raw`^https?://[^/\s]+$` }), {
-        description: 'More origins of web pages that may call the gateway, such as "https://app.example.com".',
-      }),
+      Type.Array(
+        Type.String({
+          pattern: String.raw`^https?://[^/\s]+$`,
+          errorMessage: 'must be an origin without a path, such as "https://app.example.com"',
+        }),
+        { description: 'More origins of web pages that may call the gateway, such as "https://app.example.com".' },
+      ),
     ),
     page: Type.Boolean({
       default: true,

@@ -2,21 +2,31 @@
 import type { Scheme } from '../../plugin/plugin.ts'
 import { OptionalFlag, OptionalText, Text } from '../../field-schemas.ts'
 import { type Static, type TSchema, Type } from '../../typebox.ts'
+import { Time } from './formats.ts'
 
 const Secret = (description: string) => Text(description, { secret: true })
 
 const DatedSecret = Type.Object(
   {
     secret: Secret('The secret.'),
-    notAfter: Text('When it expires, such as `2030-01-31T00:00:00Z`.'),
+    notAfter: Time('When it expires, such as `2030-01-31T00:00:00Z`.'),
   },
   { additionalProperties: false },
 )
 
+/** What the header of a verification request must be. */
+export const headerSentence = 'must be a header of the service whose name begins with "x-", such as "x-hook-secret"'
+
 const Handshake = Type.Object(
   {
     query: OptionalText('A GET is answered with the value of this query parameter, as text.'),
-    header: OptionalText('A POST with this header is answered with the same header, and starts nothing.'),
+    header: Type.Optional(
+      Type.String({
+        pattern: String.raw`^[xX]-[\w-]+$`,
+        errorMessage: headerSentence,
+        description: 'A POST with this header is answered with the same header, and starts nothing.',
+      }),
+    ),
     head: OptionalFlag('`true`: HEAD is answered with 200.'),
   },
   {
@@ -43,8 +53,13 @@ const CommonAuth = Type.Object(
         description: 'How far a signed timestamp may differ, in seconds. Default: that of the scheme, mostly 300.',
       }),
     ),
-    url: OptionalText(
-      'If the signature covers the URL: the complete URL that the sender calls. Default: below gateway.publicUrl.',
+    url: Type.Optional(
+      Type.String({
+        pattern: String.raw`^https?://[^\s/]`,
+        errorMessage: 'must be a complete URL that starts with https://',
+        description:
+          'If the signature covers the URL: the complete URL that the sender calls. Default: below gateway.publicUrl.',
+      }),
     ),
     handshake: Type.Optional(Handshake),
   },

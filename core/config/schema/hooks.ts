@@ -6,7 +6,7 @@ import { AlertRecipient, budgetKey } from './budget.ts'
 import type { ConfigurableExtensions } from './extensions.ts'
 import { attemptLimit } from './gateway.ts'
 import { hookAuthSchema } from './hook-auth.ts'
-import { overridesOf } from './overrides.ts'
+import { overridesOf, settingsOf, withFallback } from './overrides.ts'
 import { Mapping, type PresetConfig, PresetSection } from './mappings.ts'
 
 const HookRateLimit = Type.Object(attemptLimit({ maxAttempts: 20, lockoutMs: 60_000 }), {
@@ -21,6 +21,9 @@ const OnFailure = Type.Object(AlertRecipient.properties, {
     'Who is alerted when the run of a webhook has failed, at most once per cause in ten minutes. Default: nobody.',
 })
 
+export const hooksPathSentence =
+  'must be a plain path such as "/hooks": letters, digits, "-", "_", "." and "~" between single slashes'
+
 export const HooksSection = Type.Object(
   {
     enabled: Type.Boolean({ default: false, description: 'Turns the webhook endpoints on.' }),
@@ -30,7 +33,12 @@ export const HooksSection = Type.Object(
         description: 'The token that senders of webhooks use. It must differ from the credential of the gateway.',
       }),
     ),
-    path: Type.String({ default: '/hooks', description: 'Path prefix of the webhook endpoints.' }),
+    path: Type.String({
+      default: '/hooks',
+      pattern: String.raw`^\s*/*(?:[\w.~-]+(?:/[\w.~-]+)*/*)?\s*$`,
+      errorMessage: hooksPathSentence,
+      description: 'Path prefix of the webhook endpoints.',
+    }),
     maxBodyBytes: Type.Integer({
       minimum: 1,
       maximum: 67_108_864,
@@ -54,7 +62,7 @@ export const HooksSection = Type.Object(
     }),
     rateLimit: HookRateLimit,
     allowedAgentIds: Type.Optional(
-      Texts('The agents that a webhook may request by id. Default, or with "*": any. An empty list: none.'),
+      Texts('The agents that a webhook may request by id. Default: any, as with "*". An empty list: none.'),
     ),
     defaultSessionKey: OptionalText(
       'Session of agent webhooks without a session key. Default: a new session for each run, `hook:<runId>`.',
@@ -88,7 +96,8 @@ export function hooksSection({ presets, schemes }: Pick<ConfigurableExtensions, 
   const { properties, ...rest } = HooksSection
   const auth = hookAuthSchema(schemes)
   const mappings = { ...properties.mappings, items: mappingSchema({ schemes }) }
-  const sections = Array.from(presets, ([name, preset]) => [name, presetSectionOf(preset, overridesOf(auth))])
+  const authOverrides = overridesOf(auth) as unknown as Parameters<typeof presetSectionOf>[1]
+  const sections = Array.from(presets, ([name, preset]) => [name, presetSectionOf(preset, authOverrides)])
   return Type.Unsafe<HooksConfig>({ ...rest, properties: { ...Object.fromEntries(sections), ...properties, mappings } })
 }
 
@@ -99,11 +108,33 @@ export const mappingSchema = ({ schemes }: Pick<ConfigurableExtensions, 'schemes
 })
 
 /** The preset's own settings and the keys of a mapping. The rules check for missing settings. */
-function presetSectionOf({ config = Type.Object({}), description }: Preset<never>, auth: object) {
-  const { properties } = overridesOf(config as typeof PresetSection) as { properties?: object }
-  const section = { ...PresetSection, properties: { ...properties, ...PresetSection.properties, auth }, description }
+function presetSectionOf(preset: Preset<never>, auth: { properties: Record<string, object> }) {
+  const { config = Type.Object({}), description } = preset
+  const { properties } = settingsOf(config as typeof PresetSection) as { properties?: object }
+  const section = {
+    ...PresetSection,
+    properties: {
+      ...properties,
+      ...withValues(PresetSection.properties, preset.mapping, (key) => 'fallback' in key),
+      auth: { ...auth, properties: withValues(auth.properties, preset.auth) },
+    },
+    description,
+  }
   return Type.Optional(Type.Unsafe<PresetConfig>(section))
 }
+
+/** Shows what the preset declares as the defaults of its keys. */
+const withValues = (
+  properties: Readonly<Record<string, object>>,
+  declared: object = {},
+  isShown: (key: object) => boolean = () => true,
+) =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, key]) => {
+      const value: unknown = (declared as Record<string, unknown>)[name]
+      return [name, value === undefined || !isShown(key) ? key : withFallback(key, value)]
+    }),
+  )
 
 /** The section of a preset; empty if there is none. */
 export const presetSection = (hooks: HooksConfig, name: string): PresetConfig =>

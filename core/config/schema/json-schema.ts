@@ -1,4 +1,5 @@
 // The JSON Schema of the configuration file as people write it, for editors: with defaults, variables and secret files.
+import { notBlank } from '../../typebox.ts'
 import { isRecord } from '../walk.ts'
 import { type ConfigurableExtensions, providersSection } from './extensions.ts'
 import { createConfigSchema } from './schema.ts'
@@ -30,7 +31,7 @@ function providersOfEachKind(providers: ConfigurableExtensions['providers']): ob
 }
 
 /** What holds values, not schemas. */
-const valueKeywords: ReadonlySet<string> = new Set(['default', 'fallback', 'enum', 'const', 'required'])
+const valueKeywords: ReadonlySet<string> = new Set(['default', 'fallback', 'keyNames', 'enum', 'const', 'required'])
 
 /** What holds schemas by the names of keys. */
 const mapKeywords: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
@@ -43,14 +44,44 @@ function asWritten(node: unknown): unknown {
     if (mapKeywords.has(keyword) && isRecord(child)) return mapValues(child, asWritten)
     return valueKeywords.has(keyword) ? child : asWritten(child)
   })
-  const { properties, required, secret, fallback } = copy
-  if (fallback !== undefined) {
-    copy['default'] = fallback
-    delete copy['fallback']
-  }
+  const { properties, required, secret } = copy
+  for (const [own, standard] of ownKeywords)
+    if (copy[own] !== undefined) {
+      copy[standard] = copy[own]
+      delete copy[own]
+    }
   if (Array.isArray(required) && isRecord(properties))
     copy['required'] = required.filter((key: string) => !hasDefault(properties[key]))
-  return secret === true && copy['type'] === 'string' ? withSecretFile(copy) : copy
+  const written = withVariables(copy)
+  return secret === true && copy['type'] === 'string' ? withSecretFile(written) : written
+}
+
+/** Keywords that only describe the file, and their names in JSON Schema. The check inside the gateway ignores them. */
+const ownKeywords = [
+  ['fallback', 'default'],
+  ['keyNames', 'propertyNames'],
+] as const
+
+const variable = String.raw`\$\{`
+
+/** A text with `${NAME}` has its format only once the variable is replaced. */
+function withVariables({ pattern, enum: values, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  if (typeof pattern === 'string')
+    return {
+      ...rest,
+      pattern: pattern === notBlank ? pattern : `${pattern}|${variable}`,
+      ...(values !== undefined && { enum: values }),
+    }
+  if (!Array.isArray(values) || !values.some((value) => typeof value === 'string'))
+    return { ...rest, ...(values !== undefined && { enum: values }) }
+  const { type, ...annotations } = rest
+  return {
+    ...annotations,
+    anyOf: [
+      { ...(type !== undefined && { type }), enum: values },
+      { type: 'string', pattern: variable },
+    ],
+  }
 }
 
 const mapValues = (

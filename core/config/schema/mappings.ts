@@ -1,5 +1,12 @@
 // The entries of `hooks.mappings` and the sections of presets: how webhooks become actions.
-import { annotationsOf, isTemplateField, overrideFields, type TemplateField, templateKeys } from '../../action.ts'
+import {
+  annotationsOf,
+  isTemplateField,
+  overrideFields,
+  type TemplateField,
+  templateKeys,
+  thinkingLevels,
+} from '../../action.ts'
 import { OptionalFlag, OptionalText, Text, Texts } from '../../field-schemas.ts'
 import { type Static, type TSchema, Type } from '../../typebox.ts'
 import { budgetKey } from './budget.ts'
@@ -62,12 +69,21 @@ function fieldKeyOf([field, schema]: [string, TSchema]): [string, TSchema] {
   const { default: value, description, ...rest } = annotationsOf(schema)
   const note = value === undefined ? '' : ` Default: \`${String(value)}\`.`
   const shown = value !== undefined && { fallback: value }
+  if (field === 'thinking') return [field, Type.Optional(ThinkingTemplate(`${description} A template.`))]
   if (isTemplateField(field))
     return [
       templateKeys[field],
       Type.Optional(Text(`${description} A template.${note}`, shown as { fallback?: string })),
     ]
   return [field, Type.Optional({ ...rest, ...shown, description: `${description}${note}` })]
+}
+
+function ThinkingTemplate(description: string) {
+  return Type.String({
+    pattern: String.raw`^(?:${thinkingLevels.join('|')})$|\{\{`,
+    errorMessage: `must be one of ${thinkingLevels.map((level) => `"${level}"`).join(', ')}, or a template`,
+    description,
+  })
 }
 
 const { action, ...presetFieldKeys } = fieldKeys

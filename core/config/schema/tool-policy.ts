@@ -41,39 +41,43 @@ const Scope = Type.Object(scopeKeys, {
   description: 'A provider, or a model as <provider>/<model>, which takes precedence.',
 })
 
-const ByOrigin = Type.Object(
-  {
-    hook: Type.Optional(
-      Type.Object(
-        {
-          ...listKeys,
-          beyondRuleOfTwo: Type.Optional(
-            Type.Enum(['deny', 'ask'], {
-              description:
-                'What happens to a call that the rule of two does not permit: it is withheld ("deny", the default), or ' +
-                'a person may approve it ("ask").',
-            }),
-          ),
-        },
-        {
-          additionalProperties: false,
-          description:
-            'Runs that a webhook started. Without "allow": all except exec, gateway, cron, write, edit, ' +
-            'sessions_list and sessions_history, under the rule of two. With it: only what it lists, without that ' +
-            'rule. What "ask" lists is permitted, without that rule, once a person has approved the call.',
-        },
-      ),
-    ),
-  },
-  { additionalProperties: false, description: 'More lists for runs with a certain origin.' },
-)
+const hookLists =
+  'Runs that a webhook started. Without "allow": all except exec, gateway, cron, write, edit, ' +
+  'sessions_list and sessions_history, under the rule of two. With it: only what it lists, without that ' +
+  'rule. What "ask" lists is permitted, without that rule, once a person has approved the call.'
 
-/** The policy keys that `tools` and `agents.<id>.tools` share. */
-export const policyKeys = {
+/** @param beyond the default of `beyondRuleOfTwo` in words, and its value where it is shown */
+const ByOrigin = (beyond: { text: string; fallback?: string }) => {
+  const { text, ...shown } = beyond
+  const beyondRuleOfTwo = Type.Enum(['deny', 'ask'], {
+    ...shown,
+    description:
+      'What happens to a call that the rule of two does not permit. "deny": it is withheld. "ask": a person may ' +
+      `approve it. Default: ${text}.`,
+  })
+  const hook = Type.Object(
+    { ...listKeys, beyondRuleOfTwo: Type.Optional(beyondRuleOfTwo) },
+    { additionalProperties: false, description: hookLists },
+  )
+  return Type.Object(
+    { hook: Type.Optional(hook) },
+    { additionalProperties: false, description: 'More lists for runs with a certain origin.' },
+  )
+}
+
+const sharedKeys = {
   ...scopeKeys,
   byProvider: Type.Optional(ById(Scope, 'More lists while a certain provider or model is used.')),
-  byOrigin: Type.Optional(ByOrigin),
 }
+
+/** The keys of the policy in `tools`. */
+export const policyKeys = {
+  ...sharedKeys,
+  byOrigin: Type.Optional(ByOrigin({ text: '"deny"', fallback: 'deny' })),
+}
+
+/** The keys of the policy in `agents.<id>.tools`. */
+const agentPolicyKeys = { ...sharedKeys, byOrigin: Type.Optional(ByOrigin({ text: 'that of `tools`' })) }
 
 /** The effects of tools, as the operator declares them. */
 export const effectsKey = Type.Optional(
@@ -152,7 +156,7 @@ export const subagentsKey = Type.Object(
   },
 )
 
-export const AgentTools = Type.Object(policyKeys, {
+export const AgentTools = Type.Object(agentPolicyKeys, {
   additionalProperties: false,
   description: 'The tools of this agent, of those that "tools" allows.',
 })
@@ -195,26 +199,24 @@ export const HttpTools = Type.Object(
 )
 
 /** The key `groups` of a channel, and of an account. */
-export const ChannelGroups = Type.Optional(
-  ById(
-    Type.Object(
+export const ChannelGroups = (description: string) => ById(ChannelGroup, description)
+
+const ChannelGroup = Type.Object(
+  {
+    allow: OptionalFlag('Whether the agent reads this group. false closes it. Default: true.', { fallback: true }),
+    requireMention: OptionalFlag(
+      'Whether the agent reads only messages that mention it or reply to it. Default: true.',
       {
-        allow: OptionalFlag('Whether the agent reads this group. false closes it. Default: true.', { fallback: true }),
-        requireMention: OptionalFlag(
-          'Whether the agent reads only messages that mention it or reply to it. Default: true.',
-          { fallback: true },
-        ),
-        agentId: OptionalText('The agent that answers in this group. Default: that of the account.'),
-        tools: Type.Optional(Lists('The tools in this group.')),
-      },
-      {
-        additionalProperties: false,
-        description: 'A group or channel by its id on the platform; "*" for all that are not listed.',
+        fallback: true,
       },
     ),
-    'Settings for groups and channels of the platform. A group that is neither listed nor covered by "*" is closed. ' +
-      'Default: all groups are open to the senders in allowFrom.',
-  ),
+    agentId: OptionalText('The agent that answers in this group. Default: that of the account.'),
+    tools: Type.Optional(Lists('The tools in this group.')),
+  },
+  {
+    additionalProperties: false,
+    description: 'A group or channel by its id on the platform; "*" for all that are not listed.',
+  },
 )
 
 /** An absent list restricts nothing. */
@@ -225,4 +227,4 @@ export type ToolPolicyConfig = Static<typeof AgentTools>
 export type EffectsConfig = Static<typeof effectsKey>
 export type RenameConfig = Static<typeof renameKey>
 export type SubagentsConfig = Static<typeof subagentsKey>
-export type ChannelGroupsConfig = Static<typeof ChannelGroups>
+export type ChannelGroupsConfig = Static<ReturnType<typeof ChannelGroups>>

@@ -2,12 +2,15 @@
 import { createTokenVerifier } from 'svc-gateway/kit'
 import { defineScheme, InputError, type SchemeContext, type SchemeProblem, type Static, Type } from 'svc-gateway/plugin'
 
-const Text = (description: string) => Type.Optional(Type.String({ pattern: String.raw`\S`, description }))
+const googleKeys = 'https://www.googleapis.com/oauth2/v3/certs'
+
+const Text = (description: string, options: { default?: string } = {}) =>
+  Type.Optional(Type.String({ pattern: String.raw`\S`, ...options, description }))
 
 const Config = Type.Object({
   audience: Text('the required audience. Default: the URL of the hook below gateway.publicUrl.'),
   email: Text('the required service account.'),
-  keysUrl: Text("the URL of the public keys. Default: Google's."),
+  keysUrl: Text(`the URL of the public keys. Default: \`${googleKeys}\`.`, { default: googleKeys }),
 })
 type Settings = Static<typeof Config>
 
@@ -23,7 +26,6 @@ export const scheme = defineScheme<Settings>({
   },
 })
 
-const googleKeys = 'https://www.googleapis.com/oauth2/v3/certs'
 const issuers = ['https://accounts.google.com', 'accounts.google.com']
 
 function createVerifier({ audience, email, keysUrl = googleKeys }: Settings, { hookUrl }: SchemeContext) {

@@ -70,9 +70,9 @@ describe('{ file }', () => {
   })
 
   it('is rejected for other keys, or with more keys', () => {
-    expect(problemsOf("{ hooks: { path: { file: 'x' }, token: { file: 'x', mode: 1 } } }")).toEqual([
+    expect(problemsOf("{ hooks: { defaultSessionKey: { file: 'x' }, token: { file: 'x', mode: 1 } } }")).toEqual([
       'line 1: hooks.token must be a string or { file }',
-      'line 1: hooks.path must be a string',
+      'line 1: hooks.defaultSessionKey must be a string',
     ])
   })
 
