@@ -34,6 +34,8 @@ export interface SupervisorOptions<Opened extends Closable> {
   findMissing?(): string | undefined
   /** Called each time it has been opened. */
   onOpened?(opened: Opened): void
+  /** Called each time its state, or the reason for it, may have changed. */
+  onHealth?(health: Health): void
   /** Time limit for `open`: a minute unless set. */
   openMs?: number
   /** Removes secrets from a text. */
@@ -96,6 +98,7 @@ export function createSupervisor<Opened extends Closable>(options: SupervisorOpt
   function setState(state: SupervisedState, reason?: string): void {
     const since = state === health.state ? health.since : Date.now()
     health = { state, since, ...(reason !== undefined && { reason: redact(reason) }) }
+    options.onHealth?.(health)
   }
 
   async function tryOpen(): Promise<void> {

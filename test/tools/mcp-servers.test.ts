@@ -14,7 +14,7 @@ import { plainSchema } from '../../plugins/tools/mcp/schema.ts'
 import type { ServerSettings } from '../../plugins/tools/mcp/settings.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { createTestToolApi } from '../contracts/tool-api.ts'
-import { temporaryFolder } from '../helpers.ts'
+import { startGateway, temporaryFolder } from '../helpers.ts'
 import { closeAtEnd, share } from '../share.ts'
 
 const fixture = (name: string) => fileURLToPath(new URL(`../fixtures/mcp/${name}.mjs`, import.meta.url))
@@ -198,6 +198,21 @@ describe('an MCP server that cannot be connected', () => {
           fields: expect.objectContaining({ server, reason: expect.any(String) }),
           message: 'an MCP server is not connected; it is tried again',
         })
+  })
+
+  it('is named with its reason in the state of the toolset, as are those whose settings are invalid', async () => {
+    const { get } = await startGateway({
+      tools: { mcp: { servers: { gone: { url: 'http://127.0.0.1:1/mcp' }, crooked: { url: 'http://:::' } } } },
+    })
+    const stateOf = async () =>
+      (await get('/api/extensions')).body.toolsets.find(({ toolset }: { toolset: string }) => toolset === 'mcp')
+    await expect.poll(stateOf).toEqual({
+      toolset: 'mcp',
+      state: 'failing',
+      reason: expect.stringMatching(
+        /^The MCP server "crooked" is left out: its "url" is not an address\. The MCP server "gone" is not connected \(.+\)$/,
+      ),
+    })
   })
 
   it('is left out if its settings are invalid', async () => {
@@ -483,13 +498,18 @@ describe('an MCP server over HTTP', () => {
         'tools/call': () => ({ content: [] }),
       })(request, response)
     })
-    const { tools, call } = await connect({ far: { url, cwd: '.' } })
+    const { registry, tools, call } = await connect({ far: { url, cwd: '.' } })
     await tools()
+    await expect.poll(() => registry.states()).toEqual([{ toolset: 'mcp', state: 'open' }])
     there = false
     await expect(call('far__call')).rejects.toMatchObject({ code: 'tool_failed' })
     await tools((names) => names.length === 0)
+    await expect
+      .poll(() => registry.states())
+      .toMatchObject([{ state: 'failing', reason: expect.stringMatching(/^The MCP server "far" is not connected/) }])
     there = true
     await tools()
+    await expect.poll(() => registry.states()).toEqual([{ toolset: 'mcp', state: 'open' }])
   })
 })
 

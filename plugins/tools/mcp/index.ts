@@ -12,6 +12,7 @@ export default defineToolset<Config>({
   expected: ({ servers }) => Object.keys(servers).map((server) => ({ name: `${toolPrefix(server)}*`, group })),
   async open({ servers }, context) {
     const offered = new Map<string, readonly Tool[]>()
+    const troubles = new Map<string, string>()
     // If the process exits without closing its toolsets, the programs would keep running.
     const exit = new AbortController()
     const onExit = (): void => exit.abort()
@@ -19,7 +20,9 @@ export default defineToolset<Config>({
     const connections = Object.entries(servers).flatMap(([name, settings]) => {
       const fault = settingsFault(settings)
       if (fault === undefined) return [connect(name, settings)]
-      context.log.warn({ server: name }, `The MCP server "${name}" is left out: ${fault}.`)
+      const trouble = `The MCP server "${name}" is left out: ${fault}`
+      context.log.warn({ server: name }, `${trouble}.`)
+      reportTrouble(name, trouble)
       return []
     })
     // The gateway starts without waiting for a server; its tools are offered when it is connected.
@@ -41,7 +44,16 @@ export default defineToolset<Config>({
           offered.set(server, toTools(listed, { server, call, external: externalTexts(settings), log: context.log }))
           offerAll(context, servers, offered)
         },
+        onHealth: (reason) =>
+          reportTrouble(server, reason && `The MCP server "${server}" is not connected (${reason})`),
       })
+    }
+
+    /** The other servers keep their tools. */
+    function reportTrouble(server: string, trouble: string | undefined): void {
+      if (trouble === undefined) troubles.delete(server)
+      else troubles.set(server, trouble)
+      context.reportHealth(troubles.size === 0 ? undefined : [...troubles.values()].toSorted().join('. '))
     }
   },
 })
