@@ -362,6 +362,7 @@ function buildApprovals(context: ServiceContext): Approvals {
     store: storage.store,
     config: () => current().config,
     resolveRecipient: (recipient) => current().resolveRecipient(recipient),
+    isShared: storage.isShared,
     channels: extensions.channels,
     redactor,
     onRequeued: notifyRuns,

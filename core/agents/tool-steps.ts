@@ -43,7 +43,7 @@ export interface StepApprovals {
   /** Prepares the approval of a call. */
   prepare(call: { step: number; tool: string; args: Json; reason: ApprovalReason }): Promise<AskedApprovals>
   /** Prepares the message to the approver about the end of an approved call. */
-  describeEnd(approval: StoredApproval, step: Step): AskedApprovals
+  describeEnd(approval: StoredApproval, step: Step): Promise<AskedApprovals>
   /** What the model reads about a call that was not approved. */
   renderDenial(approval: StoredApproval): string
 }
@@ -99,7 +99,7 @@ export function createToolCalls({ conversation, attempt, check, call, record, ap
       content: { ...step.content, ...ended.content },
       message: createResult(request, output),
     }
-    await put([last], approved && approvals?.describeEnd(approved, last))
+    await put([last], approved && (await approvals?.describeEnd(approved, last)))
   }
 
   async function ask(stepApprovals: StepApprovals, asking: AskingCall): Promise<void> {
@@ -147,7 +147,7 @@ export function createToolCalls({ conversation, attempt, check, call, record, ap
     // An approval is for one call, whatever the tool declares.
     if (approval || (!isUnasked && !check(step.detail.tool).isRepeatable)) {
       const interrupted = endUnmade(step, request, { status: 'interrupted', error: interruptedText })
-      return await put([interrupted], approval && approvals?.describeEnd(approval, interrupted))
+      return await put([interrupted], approval && (await approvals?.describeEnd(approval, interrupted)))
     }
     const again = begin(request, step.number)
     await put([again])

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ApprovalSettings, resolveApprovals } from '../config/approvals.ts'
 import type { Redactor } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
-import type { Recipients } from '../delivery/recipient.ts'
+import { createRequestedAddress, type Recipients } from '../delivery/recipient.ts'
 import { GatewayError } from '../errors.ts'
 import type { Channel, Json, Log } from '../plugin/plugin.ts'
 import { createPoller } from '../store/poller.ts'
@@ -21,6 +21,7 @@ import type {
 } from '../store/store.ts'
 import type { ApprovalReason } from '../tools/approval-required.ts'
 import { createTypedCode } from '../typed-code.ts'
+import { readAddress } from './address.ts'
 import { choicesOf, hashCode } from './codes.ts'
 import {
   closedReasons,
@@ -80,7 +81,7 @@ export interface Approvals {
   /** Tells the approver how an approved call over MCP ended. */
   reportEnd(approval: StoredApproval, step: Pick<Step, 'status'>): Promise<void>
   /** The message about the end of a call that was approved. */
-  describeEnd(approval: StoredApproval, step: Pick<Step, 'status'>): AskedApprovals
+  describeEnd(approval: StoredApproval, step: Pick<Step, 'status'>): Promise<AskedApprovals>
   start(): void
   /** Looks for approvals whose time is over, because the times of waiting approvals have changed. */
   recheckTimes(): void
@@ -91,6 +92,7 @@ interface ApprovalsDeps {
   store: Pick<
     Store,
     | 'getApproval'
+    | 'getDelivery'
     | 'createApproval'
     | 'extendApproval'
     | 'answerApproval'
@@ -100,6 +102,8 @@ interface ApprovalsDeps {
   >
   config(): Pick<Config, 'approvals' | 'agents'>
   resolveRecipient: Recipients['resolve']
+  /** True: another gateway on the store may have a channel that this one lacks. */
+  isShared: boolean
   channels: ReadonlyMap<string, Pick<Channel<never>, 'limits'>>
   /** Removes secrets, and keeps codes out of the log. */
   redactor: Pick<Redactor, 'text' | 'json' | 'hideForNow'>
@@ -138,13 +142,19 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   const notify = (address: ApprovalAddress | null, text: string, choices: DeliveryChoices = {}): NewDelivery[] =>
     address ? [createDelivery(address, text, choices)] : []
   /** Says that nobody can answer any more. */
-  const notifyEnd = ({ id, address }: Pick<StoredApproval, 'id' | 'address'>, text: string): NewDelivery[] =>
-    notify(address, text, { endsChoicesOf: id })
+  const notifyEnd = async (approval: Pick<StoredApproval, 'id' | 'address'>, text: string): Promise<NewDelivery[]> =>
+    notify(await readAddress(store, approval), text, { endsChoicesOf: approval.id })
 
-  async function resolveAddress({ channel, to, accountId, threadId }: ApprovalSettings, agentId: string) {
+  async function resolveAddress(
+    { channel, to, accountId, threadId }: ApprovalSettings,
+    agentId: string,
+  ): Promise<ApprovalAddress | null> {
     if (channel === undefined) return null
-    const found = await deps.resolveRecipient({ channel, to, accountId, threadId })
+    const wanted = { channel, to, accountId, threadId }
+    const found = await deps.resolveRecipient(wanted)
     if ('address' in found) return found.address
+    if (found.isMissing && deps.isShared)
+      return { ...createRequestedAddress(wanted), channel: found.channel, to: found.to, wanted }
     log.warn({ agentId, channel, reason: found.reason }, 'nobody could be asked for an approval')
     return null
   }
@@ -199,8 +209,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     const approval = await store.getApproval(id)
     if (!approval) throw new GatewayError('approval_not_found')
     if (forTurn && !approval.isNarrowed) throw new GatewayError('conflict', onlyCallMessage)
-    const isSamePlace = isSame(approval.address, place)
-    const deliveries = isSamePlace ? [] : notifyEnd(approval, renderAnswered(approval, status, by))
+    const isSamePlace = isSame(await readAddress(store, approval), place)
+    const deliveries = isSamePlace ? [] : await notifyEnd(approval, renderAnswered(approval, status, by))
     const isAnswered = await store.answerApproval(id, { status, at: now(), by, reason, forTurn, deliveries, audit })
     const answered = (await store.getApproval(id)) ?? approval
     if (!isAnswered) throw new GatewayError('conflict', describeTooLate(answered, now()))
@@ -215,7 +225,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 
   async function end(approval: StoredApproval, status: 'expired' | 'cancelled', text: string): Promise<void> {
-    const deliveries = notifyEnd(approval, text)
+    const deliveries = await notifyEnd(approval, text)
     const isEnded = await store.answerApproval(approval.id, { status, at: now(), by: null, reason: null, deliveries })
     if (!isEnded) return
     log.info({ approvalId: approval.id, runId: approval.runId, tool: approval.tool, status }, 'approval ended')
@@ -255,10 +265,10 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
-  const describeEnd = (approval: StoredApproval, { status }: Pick<Step, 'status'>): AskedApprovals => ({
+  const describeEnd: Approvals['describeEnd'] = async (approval, { status }) => ({
     at: now(),
     approvals: [],
-    deliveries: notify(approval.address, renderOutcome(approval, status)),
+    deliveries: notify(await readAddress(store, approval), renderOutcome(approval, status)),
   })
 
   return {
@@ -279,13 +289,15 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
     prepareNotices: async ({ id }) => {
       const open = (await store.readRunApprovals(id)).filter(({ status }) => status === 'waiting')
-      return open.map((approval) => {
-        const [delivery] = notifyEnd(approval, renderCancelled(approval))
-        return { approvalId: approval.id, delivery }
-      })
+      return await Promise.all(
+        open.map(async (approval) => {
+          const [delivery] = await notifyEnd(approval, renderCancelled(approval))
+          return { approvalId: approval.id, delivery }
+        }),
+      )
     },
     reportEnd: async (approval, step) => {
-      await store.createApproval(describeEnd(approval, step))
+      await store.createApproval(await describeEnd(approval, step))
       announce()
     },
     describeEnd,

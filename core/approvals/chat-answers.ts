@@ -8,6 +8,7 @@ import { GatewayError } from '../errors.ts'
 import type { Throttle } from '../http/throttle.ts'
 import type { Channel, InboundMessage, Log } from '../plugin/plugin.ts'
 import type { AccountRef, AuditedChange, NewDelivery, Store, StoredApproval } from '../store/store.ts'
+import { readAddress } from './address.ts'
 import type { Approvals } from './approvals.ts'
 import { hashCode, parseAnswer, type TypedAnswer } from './codes.ts'
 
@@ -21,7 +22,7 @@ export interface ChatReply extends Pick<NewDelivery, 'endsChoicesOf'> {
 }
 
 interface ChatAnswersDeps {
-  store: Pick<Store, 'findApproval'>
+  store: Pick<Store, 'findApproval' | 'getDelivery'>
   approvals: Pick<Approvals, 'answer'>
   config(): Pick<Config, 'approvals' | 'agents'>
   channels: ReadonlyMap<string, Pick<Channel<never>, 'aliases' | 'normalizeId'>>
@@ -47,8 +48,9 @@ export function createChatAnswers({ store, approvals, config, channels, throttle
   /** A code is valid only on the channel and the account on which the gateway asked. */
   async function find(code: string, account: AccountRef): Promise<StoredApproval | undefined> {
     const found = await store.findApproval(hashCode(code))
-    const { address } = found ?? {}
-    return address?.channel === account.channel && address.accountId === account.accountId ? found : undefined
+    const address = found && (await readAddress(store, found))
+    if (!address || address.wanted) return undefined
+    return address.channel === account.channel && address.accountId === account.accountId ? found : undefined
   }
 
   async function answer(account: AccountRef, message: InboundMessage, typed: TypedAnswer): Promise<ChatReply> {

@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest'
+import { codeIn, scriptCall, shownArgs } from '../approvals/launch-pad.ts'
+import { startApprovals } from '../approvals/start-approvals.ts'
 import { login } from '../control/rpc-client.ts'
 import { messagesOf, startModel } from '../doubles/model.ts'
 import { type Document, gatewayToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
@@ -427,6 +429,36 @@ it('a reply and an alert of a gateway that lacks their channel are sent by one t
       ['sent', 'console'],
     ])
   expect((await repliesOf(next)).toSorted()).toEqual(['Done.', expect.stringContaining('has a run that failed')])
+})
+
+it('a question of a gateway that lacks the channel of its approvers is asked and answered at one that has it', async () => {
+  const own = await createDatabase(inject('postgresUrl'))
+  onTestFinished(own.remove)
+  const changes = { storage: { url: own.url }, hooks: { allowRequestSessionKey: true } }
+  const old = await startApprovals(changes, { enabled: false })
+  scriptCall(old.model, { target: 'moon' }, 'launch')
+  old.model.otherwise({ text: 'Done.' })
+  const runId = await old.send('hook:one')
+  await old.until(runId, 'waiting')
+  const next = await startApprovals(changes, { accounts: { work: {} } })
+  next.model.otherwise({ text: 'Done.' })
+  await expect.poll(() => next.chat.held, { timeout: 20_000 }).toHaveLength(1)
+  const [question] = next.chat.held
+  expect([question?.accountId, question?.to, shownArgs(question?.text ?? '')]).toEqual([
+    'work',
+    'boss',
+    { target: 'moon' },
+  ])
+  expect(await next.say(`approve ${codeIn(question?.text ?? '')}`)).toBe('Approved. The call is made now.')
+  await next.until(runId, 'succeeded')
+  expect([...old.pad.launches(), ...next.pad.launches()]).toEqual([{ target: 'moon' }])
+  await expect
+    .poll(() => next.chat.held.filter(({ to }) => to === 'boss').map(({ text }) => text))
+    .toEqual([
+      expect.stringContaining('An agent asks'),
+      expect.stringContaining('was approved by an approver on chat-native'),
+      expect.stringContaining('has succeeded'),
+    ])
 })
 
 async function stateOf(gateway: RunningGateway, name = 'console'): Promise<string> {

@@ -63,7 +63,8 @@ export interface NewApproval {
   keepsContent: boolean
 }
 
-export type ApprovalAddress = Pick<NewDelivery, 'channel' | 'accountId' | 'to' | 'threadId' | 'route'>
+/** `wanted`: the recipient as it is configured, for the gateway that has its channel. */
+export type ApprovalAddress = Pick<NewDelivery, 'channel' | 'accountId' | 'to' | 'threadId' | 'route' | 'wanted'>
 
 export interface StoredApproval extends Omit<NewApproval, 'args' | 'keepsContent'> {
   seq: number
