@@ -50,15 +50,18 @@ async function start() {
   })
   const quiet = { agentId: 'ops', deliver: false, wakeMode: 'next-heartbeat' }
   const run = async (message: string, prefer: string) =>
-    (await gateway.post('/hooks/agent', { message, ...quiet }, { prefer })).body as { runId: string }
-  const { runId } = await run('Say hello.', 'wait=20')
+    (await gateway.post('/hooks/agent', { message, ...quiet }, { prefer })).body as {
+      runId: string
+      sessionKey: string
+    }
+  const { runId, sessionKey } = await run('Say hello.', 'wait=20')
   const { runId: waitingId } = await run('/tool agents_list {}', 'respond-async')
   const approvalId = await vi.waitUntil(
     async () => (await gateway.get('/api/approvals?status=waiting')).body.items[0]?.id as string | undefined,
     { timeout: 30_000 },
   )
   const [{ id: requestId }] = (await gateway.get('/api/requests')).body.items
-  return { ...gateway, runId, waitingId, requestId: requestId as string, approvalId }
+  return { ...gateway, runId, sessionKey, waitingId, requestId: requestId as string, approvalId }
 }
 
 const placeOf = (title: string): string => (title === 'Configuration' ? 'config' : title.toLowerCase())
@@ -130,7 +133,7 @@ describe.each(clients)('the page of the client $name', ({ name, role, token, con
   })
 
   it('has only the buttons that it may use', async () => {
-    const { url, requestId, waitingId, approvalId } = gateway()
+    const { url, requestId, sessionKey, waitingId, approvalId } = gateway()
     const { page } = await open(url, `#/requests/${requestId}`, { tabStorage: { 'svc-gateway credential /': token } })
     const isIdle = countRequests(page)
     const main = page.getByRole('main')
@@ -150,6 +153,8 @@ describe.each(clients)('the page of the client $name', ({ name, role, token, con
     expect(await buttons(/^(Approve|Deny)$/)).toBe(mayOperate && mayRead ? 2 : 0)
     await go('sessions', /^Sessions$/)
     expect(await buttons(/^Chat$/)).toBe(mayOperate ? 1 : 0)
+    await go(`sessions/${encodeURIComponent(sessionKey)}`, /^agent:ops:hook:/)
+    expect(await buttons(/^Delete$/)).toBe(role === 'admin' ? 1 : 0)
     await go('tools', /^Tools$/)
     await main.getByRole('link', { name: /^session_status/ }).click()
     await main.getByRole('heading', { name: 'session_status' }).waitFor()

@@ -84,6 +84,27 @@ describe('the views of the page', () => {
     expect(await row.getByText('connected', { exact: true }).count()).toBe(0)
   })
 
+  it('sessions: deletes one after a question, with what was said in it', async () => {
+    const { url, post, get } = gateway()
+    const { sessionKey: key } = (await post('/hooks/alerts', { text: 'Forget this.' }, { prefer: 'wait=20' })).body
+    const statusOf = async () => (await get(`/api/sessions/${encodeURIComponent(key as string)}`)).status
+    const { page, complaints } = await open(url, `#/sessions/${encodeURIComponent(key as string)}`)
+    const main = page.getByRole('main')
+    await main.getByRole('list', { name: 'Transcript' }).getByText('Forget this.').first().waitFor()
+    await main.getByRole('button', { name: 'Delete' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delete the session?' })
+    await dialog.waitFor()
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Go back' }).click()
+    expect(await statusOf()).toBe(200)
+    await main.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByRole('button', { name: 'Delete the session' }).click()
+    await page.getByText('The session is deleted.').waitFor()
+    await main.getByRole('heading', { name: 'Sessions', level: 1 }).waitFor()
+    expect(await statusOf()).toBe(404)
+    expect(complaints).toEqual([])
+  })
+
   it('outbox: shows why a message was not sent, and sends it again', async () => {
     const { url, chat, post } = gateway()
     chat.script({ answer: { outcome: 'failed', reason: 'permanent', detail: 'No such room.' } })

@@ -9,6 +9,7 @@ import { formatFragment } from '../app/router.ts'
 import type { Topics } from '../app/live.ts'
 import { useLive } from '../app/use-live.ts'
 import { useLivePages } from '../app/use-live-pages.ts'
+import { Confirm } from '../ui/dialog.tsx'
 import { plural } from '../ui/format.ts'
 import { DetailHead, LoadedDetail } from '../ui/list.tsx'
 import { titleOf } from '../ui/run-title.ts'
@@ -18,7 +19,13 @@ type SessionReply = Reply<'GET /api/sessions/{key}'>
 type Line = SessionReply['transcript'][number]
 type Step = Topics['step']
 
-export function Session({ id, back }: { id: string; back: string }) {
+interface SessionProps {
+  id: string
+  back: string
+  onDeleted(): Promise<void>
+}
+
+export function Session({ id, back, onDeleted }: SessionProps) {
   const { call } = useApp()
   const session = useLoaded(`session ${id}`, async () => {
     try {
@@ -46,15 +53,48 @@ export function Session({ id, back }: { id: string; back: string }) {
             title={key}
             back={back}
             actions={
-              <a class="button" href={formatFragment({ view: 'runs', query: { sessionKey: key } })}>
-                Runs
-              </a>
+              <>
+                <a class="button" href={formatFragment({ view: 'runs', query: { sessionKey: key } })}>
+                  Runs
+                </a>
+                {value && <Delete sessionKey={value.key} onDeleted={onDeleted} />}
+              </>
             }
           />
           <Conversation sessionKey={key} session={value} reload={session.reload} />
         </>
       )}
     </LoadedDetail>
+  )
+}
+
+/** Nothing for readers whose role does not include it. */
+function Delete({ sessionKey, onDeleted }: { sessionKey: string; onDeleted(): Promise<void> }) {
+  const { call, router, toasts } = useApp()
+  const { may } = useMe()
+  const [isAsking, setAsking] = useState(false)
+  if (!may('DELETE /api/sessions/{key}')) return null
+  const remove = async (): Promise<void> => {
+    await call('DELETE /api/sessions/{key}', { path: { key: sessionKey } })
+    toasts.show({ text: 'The session is deleted.', tone: 'good' })
+    router.go({ view: 'sessions' }, { replace: true })
+    await onDeleted()
+  }
+  return (
+    <>
+      <Button kind="danger" onClick={() => setAsking(true)}>
+        Delete
+      </Button>
+      {isAsking && (
+        <Confirm
+          title="Delete the session?"
+          text="Its transcript, its waiting events and its runs are deleted. Nothing brings them back."
+          action="Delete the session"
+          onConfirm={remove}
+          onClose={() => setAsking(false)}
+        />
+      )}
+    </>
   )
 }
 

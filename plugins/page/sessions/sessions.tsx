@@ -50,7 +50,7 @@ export function Sessions() {
       )}
       timeOf={({ updatedAt }) => updatedAt}
       none={<p>A session is a conversation with an agent. A chat, a message on a channel or a webhook begins one.</p>}
-      detail={(id, back) => <Session key={id} id={id} back={back} />}
+      detail={(id, back) => <Session key={id} id={id} back={back} onDeleted={pages.reload} />}
     />
   )
 }
