@@ -423,6 +423,7 @@ const required: Readonly<Record<string, object>> = {
   'providers.any': { kind: 'anthropic' },
   'gateway.auth.clients.0': { name: 'ann', role: 'admin', token: adminToken },
   'agents.main.heartbeat.activeHours': { start: '08:00', end: '18:00' },
+  'hooks.mappings.0.auth.secrets.0': { secret: 'of-the-sender-0123456789' },
   'hooks.mappings.0.auth': { scheme: 'github', secret: 'of-the-sender-0123456789' },
 }
 
@@ -467,6 +468,7 @@ const formats: readonly Format[] = [
   ],
   ['hooks.path', ['/hooks', 'hooks/', '/a/b.c'], ['/a b', '/a//b', '/ä'], /^must be a plain path/],
   ['hooks.mappings.0.thinking', ['high', '{{ level }}'], ['hard', ''], /^must be one of "off".*, or a template$/],
+  ['hooks.mappings.0.auth.secrets.0.notAfter', ['2030-01-31'], ['soon'], /^must be a time such as 2030/],
   ['hooks.mappings.0.auth.url', ['https://a.example/hooks'], ['a.example', 'https://'], /^must be a complete URL/],
   ['hooks.mappings.0.auth.handshake.header', ['X-Hook-Secret'], ['location'], /whose name begins with "x-"/],
 ]
