@@ -28,3 +28,12 @@ const serverOf = (jid: string | null | undefined): string | undefined => (jid ? 
 
 /** Whether two JIDs are devices of one person. */
 export const isSameUser = (left: string, right: string): boolean => toAddress(left) === toAddress(right)
+
+/**
+ * Whether an id names a person of the Cloud API who shows no number: a business-scoped user id, which is a country and
+ * letters and digits; `ENT.` marks one that several businesses of a company share.
+ */
+export const isUserId = (id: string): boolean => /^[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}$/.test(id)
+
+/** Whether an id names a group of the Cloud API: `capi_group:` and more, in base64. */
+export const isCloudGroup = (id: string): boolean => /^Y2FwaV9ncm91cD[A-Za-z0-9+/=_-]{1,200}$/.test(id)

@@ -1,6 +1,6 @@
 // Answers the webhook requests of Meta: the handshake, and messages that people have sent.
 import { createHmac } from 'node:crypto'
-import { clip, createMatcher, fieldsOf, fieldsOfJson, listOf, textOf } from 'svc-gateway/kit'
+import { clip, createMatcher, fieldsOf, fieldsOfJson, line, listOf, textOf } from 'svc-gateway/kit'
 import {
   type Attachment,
   type ChannelContext,
@@ -8,8 +8,10 @@ import {
   type PlatformRequest,
   type PlatformResponse,
 } from 'svc-gateway/plugin'
+import { isCloudGroup, isUserId } from './address.ts'
 import { apiErrors, type CloudApi } from './cloud-api.ts'
 import type { CloudConfig } from './config.ts'
+import { type Card, describeCards, describePlace, unreadable } from './other-content.ts'
 
 interface WebhookOptions {
   config: CloudConfig
@@ -18,16 +20,21 @@ interface WebhookOptions {
 }
 
 export function createWebhook({ config, context, api }: WebhookOptions) {
+  /** Whatever is not received is confirmed all the same, so the log says what it was. */
+  async function acceptMessages(value: Fields, signal: AbortSignal): Promise<void> {
+    for (const status of listOf(value.statuses).map(fieldsOf)) await reportFailure(status, context)
+    for (const item of listOf(value.messages).map(fieldsOf)) {
+      const message = readMessage(item, value, api)
+      if (typeof message !== 'string') await context.receive(message, { signal })
+      else context.log.info({ type: nameOf(item.type), reason: message }, 'a message was ignored')
+    }
+  }
+
   async function accept({ body, signal }: PlatformRequest): Promise<PlatformResponse> {
-    const payload = fieldsOfJson(Buffer.from(body).toString())
-    for (const value of valuesOf(payload, config.phoneNumberId)) {
-      for (const status of listOf(value.statuses).map(fieldsOf)) await reportFailure(status, context)
-      const names = namesOf(value)
-      for (const item of listOf(value.messages).map(fieldsOf)) {
-        const message = readMessage(item, names, api)
-        if (message) await context.receive(message, { signal })
-        else context.log.debug({}, 'an item of a webhook request is not a message that can be read')
-      }
+    for (const { field, value } of changesOf(fieldsOfJson(Buffer.from(body).toString()))) {
+      if (field !== 'messages') context.log.debug({ field: nameOf(field) }, 'a change of another kind was ignored')
+      else if (fieldsOf(value.metadata).phone_number_id === config.phoneNumberId) await acceptMessages(value, signal)
+      else context.log.debug({}, 'messages of another phone number were ignored')
     }
     return { status: 200 }
   }
@@ -54,48 +61,123 @@ function isSigned(body: Uint8Array, signature: string | undefined, appSecret: st
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The changes that concern this phone number. An app may serve several numbers with one webhook. */
-const valuesOf = (payload: Fields, phoneNumberId: string): Fields[] =>
+/** An app may serve several numbers with one webhook, and several kinds of changes. */
+const changesOf = (payload: Fields): { field: unknown; value: Fields }[] =>
   listOf(payload.entry)
     .flatMap((entry) => listOf(fieldsOf(entry).changes))
     .map(fieldsOf)
-    .filter(({ field }) => field === 'messages')
-    .map(({ value }) => fieldsOf(value))
-    .filter(({ metadata }) => fieldsOf(metadata).phone_number_id === phoneNumberId)
+    .map(({ field, value }) => ({ field, value: fieldsOf(value) }))
 
-/** The display names of the senders. */
-const namesOf = ({ contacts }: Fields): Map<unknown, string | undefined> =>
-  new Map(
-    listOf(contacts)
-      .map(fieldsOf)
-      .map((contact) => [contact.wa_id, textOf(fieldsOf(contact.profile).name)]),
-  )
+/** For the log. */
+const nameOf = (type: unknown): string => line(textOf(type), 40)
 
-function readMessage(item: Fields, names: Map<unknown, string | undefined>, api: CloudApi): InboundMessage | undefined {
-  const [id, sender, type] = [textOf(item.id), textOf(item.from), textOf(item.type)]
-  if (!id || !type || !sender || !/^[0-9]+$/.test(sender)) return undefined
-  const content = fieldsOf(item[type])
-  const name = names.get(item.from)
-  const attachment = readAttachment(type, content, api)
-  const text = contentOf(type, content)
-  if (!attachment && text === '') return undefined
+/** @returns why it is ignored, if it is */
+function readMessage(item: Fields, value: Fields, api: CloudApi): InboundMessage | string {
+  const [id, type] = [textOf(item.id), textOf(item.type)]
+  const from = readSender(item, listOf(value.contacts).map(fieldsOf))
+  if (!id || !type) return 'it has no id or no type'
+  if (!from) return 'its sender has neither a number nor a business-scoped id'
+  if (silentTypes.has(kindOf(type, item))) return 'it is no message to the agent'
+  const group = item.group_id === undefined ? undefined : textOf(item.group_id)
+  if (item.group_id !== undefined && (group === undefined || !isCloudGroup(group))) return 'its group has no known id'
+  const attachment = readAttachment(type, fieldsOf(item[type]), api)
+  const text = contentOf(type, item) || (attachment ? '' : unreadableOf(type, item))
+  if (!attachment && text.trim() === '') return 'it is empty'
   return {
     id,
-    from: { id: `+${sender}`, ...(name && { name }) },
-    to: `+${sender}`,
+    from,
     text,
+    to: from.id,
+    ...(group !== undefined && readGroup(group, { item, text, value })),
     ...(attachment && { attachments: [attachment] }),
     route: { messageId: id },
   }
 }
 
+/**
+ * The number if there is one, which is what people know, and else the business-scoped id. Since 2026, a message has
+ * this id, too, and somebody with a username may show no number.
+ */
+function readSender(item: Fields, contacts: readonly Fields[]): InboundMessage['from'] | undefined {
+  const own = idsOf(item.from, item.from_user_id, item.from_parent_user_id)
+  const known = contacts.map((contact) => ({
+    ids: idsOf(contact.wa_id, contact.user_id, contact.parent_user_id),
+    name: textOf(fieldsOf(contact.profile).name),
+  }))
+  // A message that names nobody is of the only contact.
+  const contact =
+    known.find(({ ids }) => ids.some((id) => own.includes(id))) ?? (own.length > 0 ? undefined : only(known))
+  const ids = [...new Set([...own, ...(contact?.ids ?? [])])]
+  const id = ids.find((one) => !isUserId(one)) ?? ids[0]
+  if (id === undefined) return undefined
+  const otherIds = ids.filter((other) => other !== id)
+  return { id, ...(otherIds.length > 0 && { otherIds }), ...(contact?.name && { name: contact.name }) }
+}
+
+const only = <Item>(items: readonly Item[]): Item | undefined => (items.length === 1 ? items[0] : undefined)
+
+const idsOf = (...values: readonly unknown[]): string[] =>
+  values
+    .flatMap((value) => textOf(value) ?? [])
+    .flatMap((id) => (/^[0-9]{5,18}$/.test(id) ? `+${id}` : isUserId(id) ? id : []))
+
+interface GroupMessage {
+  item: Fields
+  text: string
+  value: Fields
+}
+
+/** The reply goes to the group. Meta does not mark mentions; a reply names whose message it answers. */
+function readGroup(to: string, { item, text, value }: GroupMessage): Partial<InboundMessage> {
+  const own = (textOf(fieldsOf(value.metadata).display_phone_number) ?? '').replaceAll(/\D/g, '')
+  const isReply = own !== '' && (textOf(fieldsOf(item.context).from) ?? '').replace('+', '') === own
+  const mention = new RegExp(`@${own}(?!\\d)`, 'g')
+  const isMention = own !== '' && text.search(mention) !== -1
+  return {
+    to,
+    group: 'group',
+    ...(isMention && { text: text.replaceAll(mention, '').trim() }),
+    ...((isReply || isMention) && { mentioned: true }),
+  }
+}
+
+/** What people do with messages, and what Meta says of them. */
+const silentTypes: ReadonlySet<string> = new Set([
+  'edit',
+  'pin',
+  'poll_update',
+  'reaction',
+  'request_welcome',
+  'revoke',
+  'system',
+])
+
+/** What is inside a message of a type that the API does not pass on, or the kind of an answer. */
+function kindOf(type: string, item: Fields): string {
+  const kind = textOf(fieldsOf(item[type]).type)
+  if (type === 'unsupported') return kind ?? type
+  return type === 'interactive' && kind !== undefined ? `${type} ${kind}` : type
+}
+
+/** A text without a text is empty; of anything else, the agent is told that it came. */
+const unreadableOf = (type: string, item: Fields): string =>
+  type === 'text' || type === 'button' ? '' : unreadable(kindOf(type, item))
+
 /** The text of a message, the caption of a file, or the label of the button that was pressed. */
-function contentOf(type: string, content: Fields): string {
+function contentOf(type: string, item: Fields): string {
+  const content = fieldsOf(item[type])
   if (type === 'text') return textOf(content.body) ?? ''
   if (type === 'button') return textOf(content.text) ?? ''
   if (type === 'interactive') return textOf(fieldsOf(content.button_reply ?? content.list_reply).title) ?? ''
+  if (type === 'location') return describePlace(content)
+  if (type === 'contacts') return describeCards(listOf(item.contacts).map(fieldsOf).map(readCard))
   return textOf(content.caption) ?? ''
 }
+
+const readCard = ({ name, phones }: Fields): Card => ({
+  name: fieldsOf(name).formatted_name,
+  phones: listOf(phones).map((phone) => fieldsOf(phone).phone),
+})
 
 function readAttachment(kind: string, content: Fields, api: CloudApi): Attachment | undefined {
   const id = textOf(content.id)

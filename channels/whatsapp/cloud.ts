@@ -1,21 +1,19 @@
 // Sends and receives messages through the Cloud API of a WhatsApp Business account.
-import {
-  AuthError,
-  type ChannelContext,
-  type Connection,
-  type Json,
-  type OutboundMessage,
-  type SendResult,
-} from 'svc-gateway/plugin'
-import { connectError, connectStatusError, fieldsOf, resultOfError, resultOfResponse } from 'svc-gateway/kit'
-import { type CloudApi, createCloudApi, defaultRoot, resultOfApiError } from './cloud-api.ts'
+import type { ChannelContext, Connection, Json, OutboundMessage, SendResult } from 'svc-gateway/plugin'
+import { resultOfError } from 'svc-gateway/kit'
+import { isCloudGroup, isUserId } from './address.ts'
+import { type CloudApi, createCloudApi, resultOfApiError } from './cloud-api.ts'
+import { type CloudFile, prepareFile } from './cloud-file.ts'
+import { probe } from './cloud-probe.ts'
+import { checkSetup } from './cloud-setup.ts'
 import { createWebhook } from './cloud-webhook.ts'
 import type { CloudConfig } from './config.ts'
 
 export async function connectCloud(config: CloudConfig, context: ChannelContext): Promise<Connection> {
   const stop = new AbortController()
-  const api = createCloudApi(config, stop.signal)
+  const api = createCloudApi(config, AbortSignal.any([stop.signal, context.signal]))
   await probe(config, api)
+  await checkSetup(config, api, context)
   return {
     handle: createWebhook({ config, context, api }),
     send: (message) => sendMessage(api, message).catch(resultOfError),
@@ -28,42 +26,39 @@ export async function connectCloud(config: CloudConfig, context: ChannelContext)
   }
 }
 
-async function probe(config: CloudConfig, api: CloudApi): Promise<void> {
-  const service = { name: "WhatsApp's Cloud API", url: config.apiRoot ?? defaultRoot, setting: 'apiRoot' }
-  const response = await readNumber(config, api).catch((error: unknown) => {
-    throw connectError(error, service)
-  })
-  if (response.ok) return
-  const result = await resultOfApiError(response)
-  if (result.outcome === 'failed' && result.reason === 'auth')
-    throw new AuthError(`Meta refuses the credentials. ${result.detail}`)
-  // An answer without a code of the API may be that of a proxy.
-  const isOfApi = result.detail !== resultOfResponse(response).detail
-  throw isOfApi ? new Error(result.detail) : connectStatusError(response, service)
-}
-
-/** Rejects if another service answers, such as the login page of a network. */
-async function readNumber({ phoneNumberId }: CloudConfig, api: CloudApi): Promise<Response> {
-  const response = await api.get(phoneNumberId)
-  if (response.ok && fieldsOf(await response.json())['id'] !== phoneNumberId) throw new TypeError('the id is missing')
-  return response
-}
-
 async function sendMessage(api: CloudApi, { key, to, text, file }: OutboundMessage): Promise<SendResult> {
-  const recipient = {
+  const head = {
     messaging_product: 'whatsapp',
-    recipient_type: 'individual',
-    to: to.replace('+', ''),
+    ...recipientOf(to),
     // Comes back with the status of the message.
     biz_opaque_callback_data: key,
   }
-  if (!file) return await post(api, { ...recipient, type: 'text', text: { body: text, preview_url: false } })
-  const uploaded = await upload(api, file)
+  if (!file) return await post(api, { ...head, type: 'text', text: { body: text, preview_url: false } })
+  const prepared = prepareFile(file)
+  if ('outcome' in prepared) return prepared
+  const uploaded = await upload(api, prepared)
   if (!('mediaId' in uploaded)) return uploaded
-  const type = kindOf(file.type, text)
-  const caption = text === '' ? {} : { caption: text }
-  const fileName = type === 'document' ? { filename: file.name } : {}
-  return await post(api, { ...recipient, type, [type]: { id: uploaded.mediaId, ...caption, ...fileName } })
+  const { kind, name } = prepared
+  const caption = text === '' || kind === 'audio' ? {} : { caption: text }
+  const fileName = kind === 'document' ? { filename: name } : {}
+  const withFile = { ...head, type: kind, [kind]: { id: uploaded.mediaId, ...caption, ...fileName } }
+  if (text === '' || kind !== 'audio') return await post(api, withFile)
+  return await postInOrder(api, { ...head, type: 'text', text: { body: text, preview_url: false } }, withFile)
+}
+
+/** Audio has no caption, so its text goes before it, and is not sent again if only the audio fails. */
+async function postInOrder(api: CloudApi, text: Json, audio: Json): Promise<SendResult> {
+  const sent = await post(api, text)
+  if (sent.outcome !== 'sent') return sent
+  const result = await post(api, audio).catch(resultOfError)
+  if (result.outcome !== 'failed') return result
+  return { ...result, reason: 'permanent', detail: `The text was sent, but not the file. ${result.detail}` }
+}
+
+/** In the field for a number, the API takes a business-scoped id for a number, accepts the message and sends nothing. */
+function recipientOf(to: string): Readonly<Record<string, string>> {
+  if (isCloudGroup(to)) return { recipient_type: 'group', to }
+  return { recipient_type: 'individual', ...(isUserId(to) ? { recipient: to } : { to: to.replace('+', '') }) }
 }
 
 async function post(api: CloudApi, body: Json): Promise<SendResult> {
@@ -75,13 +70,11 @@ async function post(api: CloudApi, body: Json): Promise<SendResult> {
 }
 
 /** Nobody sees an uploaded file before a message names it, so a failed upload may be repeated. */
-async function upload(
-  api: CloudApi,
-  file: NonNullable<OutboundMessage['file']>,
-): Promise<SendResult | { mediaId: string }> {
+async function upload(api: CloudApi, { data, name, type }: CloudFile): Promise<SendResult | { mediaId: string }> {
   const form = new FormData()
   form.set('messaging_product', 'whatsapp')
-  form.set('file', new Blob([new Uint8Array(file.data)], { type: file.type }), file.name)
+  form.set('type', type)
+  form.set('file', new Blob([new Uint8Array(data)], { type }), name)
   const notUploaded = { outcome: 'failed', reason: 'transient', detail: 'The file could not be uploaded.' } as const
   const response = await api.post('media', form).catch(() => undefined)
   if (!response) return notUploaded
@@ -91,13 +84,6 @@ async function upload(
   }
   const { id } = (await response.json()) as { id?: unknown }
   return typeof id === 'string' ? { mediaId: id } : notUploaded
-}
-
-/** Audio has no caption, so with a text it is sent as a document. */
-function kindOf(type: string, caption: string): 'image' | 'video' | 'audio' | 'document' {
-  if (type === 'image/jpeg' || type === 'image/png') return 'image'
-  if (type === 'video/mp4' || type === 'video/3gpp') return 'video'
-  return caption === '' && /^audio\/(aac|amr|mpeg|mp4|ogg)$/.test(type) ? 'audio' : 'document'
 }
 
 const typingOn = (messageId: string): Json => ({

@@ -56,3 +56,7 @@ export function isCloud(config: Config): config is CloudConfig {
   if (missing.length > 0) throw new Error(`The Cloud API also needs ${missing.join(', ')}.`)
   return true
 }
+
+/** The command that links the account, or sets it up at Meta. */
+export const loginCommand = (accountId: string): string =>
+  `svc-gateway channels login whatsapp${accountId === 'default' ? '' : ` --account ${accountId}`}`

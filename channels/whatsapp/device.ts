@@ -2,7 +2,7 @@
 import type { WASocket } from 'baileys'
 import { AuthError, type ChannelContext, type Connection } from 'svc-gateway/plugin'
 import { toJid } from './address.ts'
-import type { Config } from './config.ts'
+import { type Config, loginCommand } from './config.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import { type Library, loadLibrary } from './library.ts'
 import { createReceiver } from './receive.ts'
@@ -10,10 +10,7 @@ import { createSender } from './send.ts'
 import { isolateSessions } from './sessions.ts'
 import { closeCode, closeCodeOf, openSocket } from './socket.ts'
 
-const notLinked = (accountId: string): string =>
-  `The account is not linked. Log in with: svc-gateway channels login whatsapp${
-    accountId === 'default' ? '' : ` --account ${accountId}`
-  }`
+const notLinked = (accountId: string): string => `The account is not linked. Log in with: ${loginCommand(accountId)}`
 
 /** WhatsApp asks a device to restart after it was linked. It does not do so again and again. */
 const maxRestarts = 3

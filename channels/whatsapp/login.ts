@@ -7,7 +7,6 @@ import { closeCode, closeCodeOf, openSocket } from './socket.ts'
 
 /** Shows QR codes until the phone has scanned one. Each is valid for a short time. */
 export async function* linkDevice(config: Config, context: LoginContext): AsyncIterable<LoginStep> {
-  if (isCloud(config)) throw new InputError('The Cloud API needs no login: its credentials are in the configuration.')
   const library = await loadLibrary()
   const stored = await openCredentials(context.state, library)
   if (stored.isLinked()) return

@@ -1,11 +1,11 @@
 // WhatsApp through the Cloud API: the channel contract, signatures, files, and errors that say more than a status.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
-import type { ChannelContext, Json } from '../../core/plugin/plugin.ts'
+import type { ChannelContext, Json, LoginQuestion } from '../../core/plugin/plugin.ts'
 import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
-import { openWhatsappCloud } from '../doubles/whatsapp-cloud.ts'
+import { cloudGroup, openWhatsappCloud, userId } from '../doubles/whatsapp-cloud.ts'
 import { gatewayToken, startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 
@@ -21,13 +21,24 @@ channelContract(
       to,
       messages: async () => cloud.messages,
       say: (text: string) => cloud.say(text),
+      sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) => {
+        // A reply to a message of the account.
+        const context: Record<string, Json> = mentioned
+          ? { context: { from: cloud.displayNumber, id: 'wamid.own' } }
+          : {}
+        return cloud.say({ type: 'text', text: { body: text }, ...context }, undefined, { group: cloudGroup })
+      },
       rename: async (name) => cloud.rename(name),
-      sayWithFile: (text: string, { name, type, content }: SaidFile) => {
+      sayWithFile: (text: string, { name, type, content }: SaidFile, place) => {
         const id = cloud.putFile({ name, type, data: content })
-        return cloud.say({
-          type: 'document',
-          document: { id, mime_type: type, filename: name, ...(text && { caption: text }) },
-        })
+        return cloud.say(
+          {
+            type: 'document',
+            document: { id, mime_type: type, filename: name, ...(text && { caption: text }) },
+          },
+          undefined,
+          place ? { group: cloudGroup } : {},
+        )
       },
       loseNextAnswer: () => cloud.fail('lose-answer'),
       answerNext: (status: number) => cloud.fail(status === 500 ? { statusAfter: status } : { status }),
@@ -42,7 +53,7 @@ channelContract(
       close: cloud.close,
     }
   },
-  { without: ['answer', 'forward', 'hideId', 'disconnect', 'edit', 'sayInGroup', 'sayInThread', 'sayWithFiles'] },
+  { without: ['answer', 'disconnect', 'edit', 'forward', 'hideId', 'sayInThread', 'sayWithFiles'] },
 )
 
 const { signal } = new AbortController()
@@ -50,13 +61,13 @@ const { signal } = new AbortController()
 async function connect(receive?: ChannelContext['receive']) {
   const cloud = await openDouble(openWhatsappCloud())
   const undelivered: string[][] = []
-  const { connection, messages } = await connectChannel(whatsapp, cloud.config, {
+  const { connection, messages, context } = await connectChannel(whatsapp, cloud.config, {
     undelivered: async (...report: string[]) => void undelivered.push(report),
     ...(receive && { receive }),
   })
   const handle = connection.handle!
   cloud.connect(handle)
-  return { cloud, connection, handle, inbox: messages, undelivered }
+  return { cloud, connection, handle, inbox: messages, logged: context.logged, undelivered }
 }
 
 describe('the webhook of the Cloud API', () => {
@@ -94,7 +105,7 @@ describe('the webhook of the Cloud API', () => {
     await cloud.say({ type: 'interactive', interactive: { type: 'list_reply', list_reply: { id: 'a', title: 'Red' } } })
     expect(inbox[0]).toEqual({
       id: 'wamid.1',
-      from: { id: to, name: 'Alice' },
+      from: { id: to, otherIds: [userId], name: 'Alice' },
       to,
       text: 'hello',
       route: { messageId: 'wamid.1' },
@@ -126,15 +137,80 @@ describe('the webhook of the Cloud API', () => {
     expect(inbox).toEqual([])
   })
 
-  it('ignores reactions, messages of unknown shape, and those of another number', async () => {
-    const { cloud, inbox } = await connect()
+  it('ignores reactions, messages of unknown shape, and those of another number, and logs what they were', async () => {
+    const { cloud, inbox, logged } = await connect()
     await cloud.say({ type: 'reaction', reaction: { emoji: '👍' } })
+    await cloud.say({ type: 'system', system: { type: 'user_changed_number', wa_id: '12195555358' } })
+    await cloud.say({ type: 'unsupported', unsupported: { type: 'edit' }, errors: [{ code: 131_051 }] })
     await cloud.say({ type: 'text', text: 'no object' })
-    await cloud.say({ type: 'constructor' })
     await cloud.push(cloud.payloadOf({ messages: [null, 5, { id: 1 }, { id: 'x', from: 'nobody', type: 'text' }] }))
     const message = { id: 'wamid.1', from: '15551112222', type: 'text', text: { body: 'hello' } }
     await cloud.push(cloud.payloadOf({ messages: [message] }, '999'))
     expect(inbox).toEqual([])
+    const ignored = logged.filter(({ message }) => message === 'a message was ignored')
+    expect(ignored.map(({ fields }) => fields)).toEqual([
+      { type: 'reaction', reason: 'it is no message to the agent' },
+      { type: 'system', reason: 'it is no message to the agent' },
+      { type: 'unsupported', reason: 'it is no message to the agent' },
+      { type: 'text', reason: 'it is empty' },
+      ...['', '', ''].map((type) => ({ type, reason: 'it has no id or no type' })),
+      { type: 'text', reason: 'its sender has neither a number nor a business-scoped id' },
+    ])
+  })
+
+  it('tells the agent of messages that are neither text nor file', async () => {
+    const { cloud, inbox } = await connect()
+    await cloud.say({
+      type: 'location',
+      location: { latitude: 48.1, longitude: 11.5, name: 'Office', address: 'Main 1' },
+    })
+    await cloud.say({ type: 'location', location: { latitude: 48.1, longitude: 11.5 } })
+    const phones = [{ phone: '+1 555 222 3333', type: 'HOME' }]
+    await cloud.say({ type: 'contacts', contacts: [{ name: { formatted_name: 'Bob\nBoss' }, phones }] })
+    await cloud.say({ type: 'unsupported', unsupported: { type: 'poll_creation' }, errors: [{ code: 131_051 }] })
+    await cloud.say({ type: 'order', order: { catalog_id: '1', product_items: [] } })
+    await cloud.say({ type: 'interactive', interactive: { type: 'nfm_reply', nfm_reply: { response_json: '{}' } } })
+    await cloud.say({ type: 'constructor' })
+    const unread = (type: string) => `[A message of the type "${type}" came, which the gateway cannot read.]`
+    expect(inbox.map(({ text }) => text)).toEqual([
+      'Location: Office, Main 1 (48.1, 11.5)',
+      'Location: (48.1, 11.5)',
+      'Contact: Bob Boss, +1 555 222 3333',
+      ...['poll_creation', 'order', 'interactive nfm_reply', 'constructor'].map(unread),
+    ])
+  })
+
+  it('reads senders with a number, without one, and those that only the contacts name', async () => {
+    const { cloud, inbox } = await connect()
+    await cloud.say('with a number')
+    await cloud.say('without a number', undefined, { number: null })
+    const text = { type: 'text', text: { body: 'hello' } }
+    await cloud.push(cloud.payloadOf({ messages: [{ id: 'a', from: userId, ...text }] }))
+    const contact = { wa_id: '15551112222', user_id: userId, profile: { name: 'Alice' } }
+    await cloud.push(cloud.payloadOf({ contacts: [contact], messages: [{ id: 'b', ...text }] }))
+    // The contact is somebody else.
+    await cloud.push(cloud.payloadOf({ contacts: [contact], messages: [{ id: 'c', from: '15553334444', ...text }] }))
+    expect(inbox.map(({ from, to }) => ({ from, to }))).toEqual([
+      { from: { id: to, otherIds: [userId], name: 'Alice' }, to },
+      { from: { id: userId, name: 'Alice' }, to: userId },
+      { from: { id: userId }, to: userId },
+      { from: { id: to, otherIds: [userId], name: 'Alice' }, to },
+      { from: { id: '+15553334444' }, to: '+15553334444' },
+    ])
+  })
+
+  it('answers a message of a group in the group, and none whose group it does not know', async () => {
+    const { cloud, connection, inbox, logged } = await connect()
+    const text = `@${cloud.displayNumber} hello`
+    await cloud.say({ type: 'text', text: { body: text } }, undefined, { group: cloudGroup, number: null })
+    await cloud.say('hello', undefined, { group: 'another kind' })
+    expect(inbox).toMatchObject([
+      { from: { id: userId }, to: cloudGroup, group: 'group', mentioned: true, text: 'hello' },
+    ])
+    expect(logged.map(({ fields }) => fields)).toContainEqual({ type: 'text', reason: 'its group has no known id' })
+    const file = { name: 'a.txt', type: 'text/plain', data: Buffer.from('a') }
+    expect(await connection.send({ key: 'k', to: cloudGroup, text: 'hi', file })).toMatchObject({ outcome: 'sent' })
+    expect(cloud.messages).toMatchObject([{ to: cloudGroup, text: 'hi' }])
   })
 
   it.each([
@@ -157,24 +233,27 @@ describe('the webhook of the Cloud API', () => {
   })
 })
 
-it.each(['15551112222', '+1 555 111-2222', '15551112222@s.whatsapp.net'])(
-  'a sender whom allowFrom lists as %s is answered',
-  async (sender) => {
-    const cloud = await openWhatsappCloud()
-    onTestFinished(() => cloud.close())
-    const running = await startGateway({
-      agents: { defaults: { heartbeat: { every: 0 } } },
-      channels: { whatsapp: { ...cloud.config, allowFrom: [sender] } },
-    })
-    cloud.connect(async ({ method, headers, body }) => {
-      const init = { method, headers: headers as Record<string, string>, body: new Uint8Array(body) }
-      return { status: (await fetch(`${running.url}/channels/whatsapp`, init)).status }
-    })
-    await cloud.say('hello')
-    await cloud.until(() => cloud.messages.length > 0)
-    expect(cloud.messages).toMatchObject([{ to }])
-  },
-)
+it.each([
+  ['15551112222', undefined],
+  ['+1 555 111-2222', undefined],
+  ['15551112222@s.whatsapp.net', undefined],
+  [userId, undefined],
+  [userId, null],
+])('a sender whom allowFrom lists as %s is answered, with the number %s', async (sender, number) => {
+  const cloud = await openWhatsappCloud()
+  onTestFinished(() => cloud.close())
+  const running = await startGateway({
+    agents: { defaults: { heartbeat: { every: 0 } } },
+    channels: { whatsapp: { ...cloud.config, allowFrom: [sender] } },
+  })
+  cloud.connect(async ({ method, headers, body }) => {
+    const init = { method, headers: headers as Record<string, string>, body: new Uint8Array(body) }
+    return { status: (await fetch(`${running.url}/channels/whatsapp`, init)).status }
+  })
+  await cloud.say('hello', undefined, number === null ? { number } : {})
+  await cloud.until(() => cloud.messages.length > 0)
+  expect(cloud.messages).toMatchObject([{ to: number === null ? userId : to }])
+})
 
 describe('a message that WhatsApp accepts and then cannot deliver', () => {
   async function start() {
@@ -261,7 +340,8 @@ describe('files of the Cloud API', () => {
   it.each([
     ['report.txt', 'text/plain', 'document'],
     ['photo.png', 'image/png', 'image'],
-    ['song.mp3', 'audio/mpeg', 'document'],
+    ['report.pdf', 'application/pdf', 'document'],
+    ['clip.mp4', 'video/mp4', 'video'],
   ])('are sent: %s', async (name, type, kind) => {
     const { cloud, connection } = await connect()
     const file = { name, type, data: Buffer.from('the bytes') }
@@ -269,6 +349,50 @@ describe('files of the Cloud API', () => {
     expect(cloud.messages).toMatchObject([
       { to, type: kind, text: 'See this.', file: { name, type, text: 'the bytes' } },
     ])
+  })
+
+  it.each([
+    ['table.csv', 'text/csv'],
+    ['notes.md', 'text/markdown'],
+    ['data.json', 'application/json'],
+    ['log', 'application/octet-stream'],
+    ['page.html', 'text/html; charset=utf-8'],
+  ])('are sent as plain text if they are text: %s', async (name, type) => {
+    const { cloud, connection } = await connect()
+    const file = { name, type, data: Buffer.from('ä,b') }
+    expect(await connection.send({ key: 'k', to, text: '', file })).toMatchObject({ outcome: 'sent' })
+    expect(cloud.messages).toMatchObject([{ type: 'document', file: { name, type: 'text/plain', text: 'ä,b' } }])
+  })
+
+  it.each([
+    [
+      'backup.zip',
+      'application/zip',
+      Buffer.from('PK\u0003\u0004\u0000'),
+      /no files of the type application\/zip; it accepts/,
+    ],
+    ['photo.webp', 'image/webp', Buffer.from([0x52, 0xff, 0]), /no files of the type image\/webp/],
+    ['photo.png', 'image/png', Buffer.alloc(5 * 1024 * 1024 + 1), /at most 5 MB/],
+  ])('are refused with the reason: %s', async (name, type, data, detail) => {
+    const { cloud, connection } = await connect()
+    const result = await connection.send({ key: 'k', to, text: 'See this.', file: { name, type, data } })
+    expect(result).toMatchObject({ outcome: 'failed', reason: 'permanent', detail: expect.stringMatching(detail) })
+    expect(cloud.messages).toEqual([])
+  })
+
+  it('are sent after their text if they are audio, and the text is not sent again if the audio fails', async () => {
+    const { cloud, connection } = await connect()
+    const file = { name: 'song.mp3', type: 'audio/mpeg', data: Buffer.from('the bytes') }
+    const message = { key: 'k', to, text: 'Hear this.', file }
+    expect(await connection.send(message)).toMatchObject({ outcome: 'sent' })
+    expect(cloud.messages).toMatchObject([
+      { type: 'text', text: 'Hear this.' },
+      { type: 'audio', text: '', file: { type: 'audio/mpeg', text: 'the bytes' } },
+    ])
+    cloud.fail('accept')
+    cloud.fail({ status: 503 })
+    const detail = 'The text was sent, but not the file. The platform answered 503.'
+    expect(await connection.send(message)).toEqual({ outcome: 'failed', reason: 'permanent', detail })
   })
 })
 
@@ -311,11 +435,97 @@ describe('the settings of the Cloud API', () => {
     await expect(connecting).rejects.toThrow('The Cloud API also needs phoneNumberId, verifyToken, appSecret.')
   })
 
-  it('need no login', async () => {
+  it('have no logout', async () => {
     const { cloud } = await connect()
     const context = { ...createTestContext(), accountId: 'default' }
-    const login = whatsapp.login!(cloud.config, context)[Symbol.asyncIterator]()
-    await expect(login.next()).rejects.toThrow(/needs no login/)
     await expect(whatsapp.logout!(cloud.config, context)).rejects.toThrow(/has no login/)
+  })
+})
+
+describe('the setup at Meta', () => {
+  const unregistered = 'the phone number is not registered, so nothing can be sent'
+  const unsubscribed = 'the app is not subscribed to the WhatsApp account, so no message arrives'
+  const command = 'Do it with: svc-gateway channels login whatsapp'
+
+  it.each([
+    [{ registered: false, subscribed: true }, `At Meta, ${unregistered}. ${command}`],
+    [{ registered: true, subscribed: false }, `At Meta, ${unsubscribed}. ${command}`],
+    [{ registered: false, subscribed: false }, `At Meta, ${unregistered}, and ${unsubscribed}. ${command}`],
+  ])('is checked by connect, and done by login: %o', async (state, message) => {
+    const cloud = await openDouble(openWhatsappCloud())
+    cloud.reset(state)
+    await expect(connectChannel(whatsapp, cloud.config)).rejects.toMatchObject({ name: 'AuthError', message })
+    const asked: LoginQuestion[] = []
+    for await (const _step of login(cloud, { asked, answers: [cloud.pin] }));
+    expect(asked).toHaveLength(state.registered ? 0 : 1)
+    expect(cloud.isSetUp()).toBe(true)
+    const { connection } = await connectChannel(whatsapp, cloud.config)
+    expect(await connection.send({ key: 'k', to, text: 'hello' })).toMatchObject({ outcome: 'sent' })
+  })
+
+  it('asks again for a PIN that is malformed or wrong, three times', async () => {
+    const cloud = await openDouble(openWhatsappCloud())
+    cloud.reset({ registered: false, subscribed: true })
+    const asked: LoginQuestion[] = []
+    const steps = login(cloud, { asked, answers: ['12 34', '111111', '222222', '333333', cloud.pin] })
+    await expect(steps[Symbol.asyncIterator]().next()).rejects.toThrow(
+      'The phone number could not be registered. The PIN is wrong. (133005)',
+    )
+    expect(cloud.pins).toEqual(['111111', '222222', '333333'])
+    expect(asked.every(({ secret }) => secret)).toBe(true)
+    expect(asked.map(({ question }) => question.split('. ')[0])).toEqual([
+      'The six-digit PIN of the phone number',
+      'A PIN has six digits',
+      'The PIN is wrong',
+      'The PIN is wrong',
+    ])
+  })
+
+  it('is not known to a token without the permission, which the log says', async () => {
+    const cloud = await openDouble(openWhatsappCloud())
+    cloud.hideSetup()
+    const { context } = await connectChannel(whatsapp, cloud.config)
+    expect(context.logged).toContainEqual(
+      expect.objectContaining({ level: 'warn', message: expect.stringContaining('whatsapp_business_management') }),
+    )
+    await expect(login(cloud)[Symbol.asyncIterator]().next()).rejects.toThrow(/whatsapp_business_management/)
+  })
+
+  it('is named by a message that is sent after the number was removed', async () => {
+    const { cloud, connection } = await connect()
+    cloud.reset({ registered: false, subscribed: true })
+    const detail = expect.stringContaining('channels login whatsapp')
+    expect(await connection.send({ key: 'k', to, text: 'hello' })).toMatchObject({ reason: 'auth', detail })
+  })
+
+  function login(
+    cloud: Awaited<ReturnType<typeof openWhatsappCloud>>,
+    { asked = [], answers = [] }: { asked?: LoginQuestion[]; answers?: string[] } = {},
+  ) {
+    const ask = async (question: LoginQuestion) => {
+      asked.push(question)
+      return answers.shift()!
+    }
+    return whatsapp.login!(cloud.config, { ...createTestContext(), accountId: 'default', ask })
+  }
+})
+
+it.each([
+  [{ 'retry-after': '60' }, 60_000],
+  [
+    {
+      'x-business-use-case-usage':
+        '{"1":[{"type":"whatsapp","estimated_time_to_regain_access":2}],"2":[{"estimated_time_to_regain_access":0}]}',
+    },
+    120_000,
+  ],
+  [{ 'x-business-use-case-usage': 'no JSON' }, undefined],
+])('the error of connect says how long a limit lasts: %o', async (headers, retryAfterMs) => {
+  const cloud = await openDouble(openWhatsappCloud())
+  cloud.limit(headers)
+  await expect(connectChannel(whatsapp, cloud.config)).rejects.toMatchObject({
+    name: 'Error',
+    message: 'WhatsApp asks to slow down. (80007)',
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
   })
 })
