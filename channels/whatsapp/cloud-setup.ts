@@ -91,7 +91,7 @@ async function register(api: CloudApi, { ask }: LoginContext): Promise<void> {
     question = `A PIN has six digits. ${pinQuestion}`
     if (!/^\d{6}$/.test(pin)) continue
     const response = await api.post('register', { messaging_product: 'whatsapp', pin })
-    if (response.ok) return void (await response.body?.cancel())
+    if (response.ok) return
     const { code, detail } = await readApiError(response)
     if (code !== wrongPin || attempt++ === maxAttempts)
       throw new Error(`The phone number could not be registered. ${detail}`)

@@ -28,6 +28,14 @@ export const Config = Type.Object(
         description: 'Address that a linked device connects to.',
       }),
     ),
+    version: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{1,5}\\.[0-9]{1,7}\\.[0-9]{1,10}$',
+        description:
+          'Version of WhatsApp Web that a linked device names, such as `2.3000.1043857760`. By default that of baileys, ' +
+          'or the current one if WhatsApp refuses that.',
+      }),
+    ),
     mediaHost: Type.Optional(
       Type.String({
         pattern: '^[A-Za-z0-9.-]+(:[0-9]+)?$',

@@ -3,13 +3,14 @@ import type { AuthenticationState, SignalDataSet, SignalDataTypeMap } from 'bail
 import { createSerialQueue } from 'svc-gateway/kit'
 import type { ExtensionState } from 'svc-gateway/plugin'
 import type { Library } from './library.ts'
+import { wipeSentMessages } from './sent-messages.ts'
 
 export interface Credentials {
   auth: AuthenticationState
   isLinked(): boolean
   /** Stores the credentials, which the library changes in place. */
   save(): Promise<void>
-  /** Deletes the credentials and every key. */
+  /** Deletes the credentials, every key, and what was sent. */
   wipe(): Promise<void>
 }
 
@@ -78,6 +79,7 @@ export async function openCredentials(state: ExtensionState, { BufferJSON, initA
       wiped = true
       await writes.add(() => state.delete(credentialsKey))
       for (const type of keyTypes) await index.clear(type)
+      await wipeSentMessages(state)
     },
   }
   return credentials

@@ -1,9 +1,11 @@
 // Links an account to a phone with a QR code, and unlinks it.
+import type { WAVersion } from 'baileys'
 import { type AccountContext, InputError, type LoginContext, type LoginStep } from 'svc-gateway/plugin'
+import { renewVersion, resolveVersion } from './client-version.ts'
 import { type Config, isCloud } from './config.ts'
 import { type Credentials, openCredentials } from './credentials.ts'
 import { type Library, loadLibrary } from './library.ts'
-import { closeCode, closeCodeOf, openSocket } from './socket.ts'
+import { closeCode, closeOf, openSocket } from './socket.ts'
 
 /** Shows QR codes until the phone has scanned one. Each is valid for a short time. */
 export async function* linkDevice(config: Config, context: LoginContext): AsyncIterable<LoginStep> {
@@ -13,21 +15,34 @@ export async function* linkDevice(config: Config, context: LoginContext): AsyncI
   // Keys of a logout that was interrupted.
   await stored.wipe()
   const credentials = await openCredentials(context.state, library)
-  while (!credentials.isLinked()) yield* showCodes({ library, config, context, credentials })
+  const options = { library, config, context }
+  let version = await resolveVersion(options)
+  for (let renewals = 0; !credentials.isLinked();) {
+    const isOutdated = yield* showCodes({ ...options, credentials, version })
+    if (isOutdated && ++renewals > maxRenewals) throw new Error('WhatsApp refuses the client version (405).')
+    if (isOutdated) version = await renewVersion(version, options)
+  }
   await credentials.save()
 }
+
+/** It does not change again and again. */
+const maxRenewals = 3
 
 interface LinkOptions {
   library: Library
   config: Config
   context: AccountContext
   credentials: Credentials
+  version: WAVersion
 }
 
-/** Shows the codes of one connection. Ends when the device is linked or the codes are used up. */
-async function* showCodes({ library, config, context, credentials }: LinkOptions): AsyncIterable<LoginStep> {
+/**
+ * Shows the codes of one connection. Ends when the device is linked or the codes are used up.
+ * @returns true if WhatsApp has refused the version before it gave a code
+ */
+async function* showCodes({ context, credentials, ...options }: LinkOptions): AsyncGenerator<LoginStep, boolean> {
   context.signal.throwIfAborted()
-  const socket = openSocket({ library, config, credentials, log: context.log })
+  const socket = openSocket({ ...options, credentials, log: context.log })
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const abort = (): void => reject(context.signal.reason)
   context.signal.addEventListener('abort', abort)
@@ -36,8 +51,8 @@ async function* showCodes({ library, config, context, credentials }: LinkOptions
       aborted.catch((error: unknown) => controller.error(error))
       socket.ev.on('connection.update', (update) => {
         if (update.qr) controller.enqueue({ qr: update.qr })
-        const code = closeCodeOf(update)
-        if (code !== undefined) controller.enqueue({ code })
+        const close = closeOf(update)
+        if (close) controller.enqueue({ code: close.code })
       })
     },
   })
@@ -47,9 +62,11 @@ async function* showCodes({ library, config, context, credentials }: LinkOptions
       if ('qr' in update) {
         shown++
         yield update
-      } else if (credentials.isLinked() || (update.code === closeCode.lost && shown > 0)) return
+      } else if (credentials.isLinked() || (update.code === closeCode.lost && shown > 0)) return false
+      else if (update.code === closeCode.outdated) return true
       else throw new Error(`WhatsApp closed the connection (code ${update.code}).`)
     }
+    return false
   } finally {
     context.signal.removeEventListener('abort', abort)
     socket.ev.removeAllListeners('connection.update')
@@ -64,22 +81,23 @@ export async function unlinkDevice(config: Config, context: AccountContext): Pro
   const library = await loadLibrary()
   const credentials = await openCredentials(context.state, library)
   if (credentials.isLinked()) {
-    const isUnlinked = await tellServer({ library, config, context, credentials })
+    const version = await resolveVersion({ library, config, context })
+    const isUnlinked = await tellServer({ library, config, context, credentials, version })
     if (!isUnlinked)
       context.log.warn({}, 'WhatsApp could not be reached: remove the device in the settings of the phone')
   }
   await credentials.wipe()
 }
 
-async function tellServer({ library, config, context, credentials }: LinkOptions): Promise<boolean> {
-  const socket = openSocket({ library, config, credentials, log: context.log })
+async function tellServer({ context, ...options }: LinkOptions): Promise<boolean> {
+  const socket = openSocket({ ...options, log: context.log })
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const abort = (): void => resolve(false)
   context.signal.addEventListener('abort', abort, { once: true })
   socket.ev.on('connection.update', (update) => {
     if (update.connection === 'open') resolve(true)
-    const code = closeCodeOf(update)
-    if (code !== undefined) resolve(code === closeCode.loggedOut)
+    const close = closeOf(update)
+    if (close) resolve(close.code === closeCode.loggedOut)
   })
   const isOpen = await promise
   context.signal.removeEventListener('abort', abort)

@@ -4,6 +4,7 @@ import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
 import { isGroup, isLid, isNumber, isSameUser, parseJid, toAddress } from './address.ts'
 import type { Library } from './library.ts'
 import { downloadMedia } from './media.ts'
+import { type Card, describeCards, describePlace, unreadable } from './other-content.ts'
 import type { Repository } from './send.ts'
 
 interface ReadContext {
@@ -35,7 +36,8 @@ export async function readMessage(
   const addresses = [sender, alternative].filter((jid) => isNumber(jid) || isLid(jid)).map(toAddress)
   const otherIds = addresses.filter((id) => id !== from)
   const attachments = readAttachments(context, content)
-  const text = inGroup ? withoutMention(readText(content), me) : readText(content)
+  const written = readText(content) || (attachments.length > 0 ? '' : describeOther(content))
+  const text = inGroup ? withoutMention(written, me) : written
   if (text.trim() === '' && attachments.length === 0) return undefined
   return {
     id,
@@ -72,7 +74,8 @@ interface File {
 
 function readFile(content: proto.IMessage): File | undefined {
   if (content.imageMessage) return { kind: 'image', media: content.imageMessage }
-  if (content.videoMessage) return { kind: 'video', media: content.videoMessage }
+  const video = content.videoMessage ?? content.ptvMessage
+  if (video) return { kind: 'video', media: video }
   if (content.audioMessage) return { kind: 'audio', media: content.audioMessage }
   if (content.documentMessage) return { kind: 'document', media: content.documentMessage }
   if (content.stickerMessage) return { kind: 'sticker', media: content.stickerMessage }
@@ -84,6 +87,50 @@ function readText(content: proto.IMessage): string {
   const caption = media && 'caption' in media ? media.caption : undefined
   return content.conversation || content.extendedTextMessage?.text || caption || ''
 }
+
+/** The label of a button, a place, a card; of anything else that people write, that it came. */
+function describeOther(content: proto.IMessage): string {
+  const place = content.locationMessage ?? content.liveLocationMessage
+  if (place) return describePlace({ ...place, latitude: place.degreesLatitude, longitude: place.degreesLongitude })
+  const cards = content.contactsArrayMessage?.contacts ?? (content.contactMessage ? [content.contactMessage] : [])
+  if (cards.length > 0) return describeCards(cards.map(readCard))
+  const { buttonsResponseMessage, listResponseMessage, templateButtonReplyMessage } = content
+  const label =
+    buttonsResponseMessage?.selectedDisplayText ??
+    templateButtonReplyMessage?.selectedDisplayText ??
+    listResponseMessage?.title
+  if (label) return label
+  const kind = Object.entries(content).find(([name, value]) => value && writtenKinds.has(name))?.[0]
+  return kind === undefined ? '' : unreadable(kind)
+}
+
+/** What people write. Anything else is about other messages, or is of the protocol. */
+const writtenKinds: ReadonlySet<string> = new Set<keyof proto.IMessage>([
+  'eventMessage',
+  'groupInviteMessage',
+  'interactiveMessage',
+  'interactiveResponseMessage',
+  'invoiceMessage',
+  'listMessage',
+  'lottieStickerMessage',
+  'orderMessage',
+  'pollCreationMessage',
+  'pollCreationMessageV2',
+  'pollCreationMessageV3',
+  'productMessage',
+  'requestPhoneNumberMessage',
+  'requestPaymentMessage',
+  'sendPaymentMessage',
+  'stickerPackMessage',
+])
+
+/** A card is a vCard, which has a line for each number. */
+const readCard = ({ displayName, vcard }: proto.Message.IContactMessage): Card => ({
+  name: displayName,
+  phones: (vcard ?? '')
+    .split(/\r?\n/)
+    .flatMap((row) => /^(?:item\d+\.)?TEL[;:].*?:?([+\d][\d ().-]*)$/i.exec(row)?.[1] ?? []),
+})
 
 /** Whether a message mentions the account or replies to one of its messages. */
 function isMentioned(content: proto.IMessage, me: ReadContext['me']): boolean {

@@ -28,7 +28,7 @@ export function createReceiver({ library, config, credentials, context, signal }
     const read = readMessage({ library, repository, me, mediaHost }, stanza, plaintext)
     const message = await read.catch((error: unknown) => {
       signal.throwIfAborted()
-      context.log.debug({ reason: (error as Error).name }, 'a message that cannot be read was ignored')
+      context.log.warn({ reason: (error as Error).name }, 'a message that cannot be read was ignored')
     })
     // The platform keeps what gets no receipt, so this waits as long as it takes.
     if (message) await context.receive(message)

@@ -2,10 +2,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { AnyMessageContent, BinaryNode, SignalRepositoryWithLIDStore, WASocket } from 'baileys'
+import type { AnyMessageContent, BinaryNode, proto, SignalRepositoryWithLIDStore, WASocket } from 'baileys'
 import { keepLatest } from 'svc-gateway/kit'
-import type { OutboundMessage, SendResult } from 'svc-gateway/plugin'
+import type { Log, OutboundMessage, SendResult } from 'svc-gateway/plugin'
 import { isNumber, toJid } from './address.ts'
+import type { Library } from './library.ts'
+import type { createSentMessages } from './sent-messages.ts'
 
 export type Repository = SignalRepositoryWithLIDStore
 
@@ -18,7 +20,14 @@ interface Sending {
   isEncrypted: boolean
 }
 
-export function createSender({ signal }: { signal: AbortSignal }) {
+interface SenderOptions {
+  library: Library
+  sent: ReturnType<typeof createSentMessages>
+  log: Log
+  signal: AbortSignal
+}
+
+export function createSender({ library, sent, log, signal }: SenderOptions) {
   const sending = new AsyncLocalStorage<Sending>()
   const waiting = new Map<string, (result: SendResult) => void>()
   const known = new Map<string, string>()
@@ -50,13 +59,22 @@ export function createSender({ signal }: { signal: AbortSignal }) {
     const confirmed = new Promise<SendResult>((resolve) => waiting.set(messageId, resolve))
     const done = new AbortController()
     try {
-      await sending.run(state, () => socket.sendMessage(jid, contentOf(message), { messageId }))
+      const written = await sending.run(state, () => socket.sendMessage(jid, contentOf(message), { messageId }))
+      const kept = keep(messageId, { jid, message: written?.message })
       const timeout = delay(confirmMs, unconfirmed, { signal: done.signal }).catch(() => unconfirmed)
-      return await Promise.race([confirmed, timeout, closed.then(() => unconfirmed)])
+      const result = await Promise.race([confirmed, timeout, closed.then(() => unconfirmed)])
+      await Promise.race([kept, closed])
+      return result
     } finally {
       done.abort()
       waiting.delete(messageId)
     }
+  }
+
+  async function keep(id: string, { jid, message }: { jid: string; message: proto.IMessage | null | undefined }) {
+    if (!message) return
+    const data = library.proto.Message.encode(message).finish()
+    await sent.keep(id, { to: jid, data }).catch(() => log.debug({}, 'a message that was sent could not be kept'))
   }
 
   return {

@@ -373,7 +373,7 @@ describe('files of the Cloud API', () => {
     ],
     ['photo.webp', 'image/webp', Buffer.from([0x52, 0xff, 0]), /no files of the type image\/webp/],
     ['photo.png', 'image/png', Buffer.alloc(5 * 1024 * 1024 + 1), /at most 5 MB/],
-  ])('are refused with the reason: %s', async (name, type, data, detail) => {
+  ])('are refused with the reason: %s', async (...[name, type, data, detail]) => {
     const { cloud, connection } = await connect()
     const result = await connection.send({ key: 'k', to, text: 'See this.', file: { name, type, data } })
     expect(result).toMatchObject({ outcome: 'failed', reason: 'permanent', detail: expect.stringMatching(detail) })

@@ -1,6 +1,7 @@
 // Messages of WhatsApp as a linked device: what is sent, what is received, and what the platform makes hard.
-import { beforeAll, describe, expect, it } from 'vitest'
-import type { ChannelContext, Connection } from '../../core/plugin/plugin.ts'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createSentMessages, longestMs, mostMessages, wipeSentMessages } from '../../channels/whatsapp/sent-messages.ts'
+import type { ChannelContext, Connection, Json } from '../../core/plugin/plugin.ts'
 import { readText } from '../read-text.ts'
 import {
   connect,
@@ -129,6 +130,60 @@ describe('sending', () => {
     expect(message!.file!.data.equals(data)).toBe(true)
   })
 
+  it('sends a message again to the phone that asks for it, also after a restart, and to no other', async () => {
+    const { server, state } = await openLinked(linked)
+    const before = await connect(server, state)
+    await send(before.connection, 'hello')
+    await before.connection.close()
+    const { connection, settled } = await connect(server, state)
+    const { id } = server.received[0]!
+    server.askAgain(id, '15553334444')
+    await settled()
+    server.askAgain(id, '15551112222')
+    await settled()
+    await send(connection, 'later')
+    expect(server.received.map(({ id, to, text }) => [id, to, text])).toEqual([
+      [id, to, 'hello'],
+      [id, to, 'hello'],
+      [expect.any(String), to, 'later'],
+    ])
+  })
+
+  it('keeps what was sent for as long and as many as a phone may ask for', async () => {
+    const records = new Map<string, Json>()
+    const sent = createSentMessages(createState(records))
+    const message = { to: 'x@s.whatsapp.net', data: Buffer.from('text') }
+    await sent.keep('large', { ...message, data: Buffer.alloc(65 * 1024) })
+    for (let count = 0; count <= mostMessages; count++) await sent.keep(String(count), message)
+    expect(records.size).toBe(mostMessages + 1)
+    expect([await sent.find('0'), await sent.find('1'), await sent.find('large')]).toEqual([
+      undefined,
+      message,
+      undefined,
+    ])
+    vi.useFakeTimers({ now: Date.now() + longestMs, toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    expect(await sent.find('1')).toBeUndefined()
+    await sent.keep('new', message)
+    expect([...records.keys()]).toEqual(['sent', 'sent:new'])
+    await wipeSentMessages(createState(records))
+    expect(records.size).toBe(0)
+  })
+
+  it('asks who is in a group once, and again when that has changed', async () => {
+    const { server, state } = await openLinked(linked)
+    server.addGroup(group, ['15551112222'])
+    const { connection } = await connect(server, state)
+    for (const text of ['one', 'two']) await connection.send({ key: text, to: group, text })
+    expect(server.groupQueries()).toBe(1)
+    server.changeGroup(group, ['15551112222', '15553334444'])
+    await server.say('after the change')
+    await server.until(() => server.pending().length === 0)
+    await connection.send({ key: 'three', to: group, text: 'three' })
+    expect(server.groupQueries()).toBe(2)
+    expect(server.received.map(({ text }) => text)).toEqual(['one', 'two', 'three'])
+  })
+
   it('shows that the agent is typing', async () => {
     const { server, state } = await openLinked(linked)
     const { connection } = await connect(server, state)
@@ -241,6 +296,23 @@ describe('receiving', () => {
     await server.say('a message')
     await expect.poll(() => inbox.map(({ text }) => text)).toEqual(['a message'])
     expect(await send(connection, 'still here')).toMatchObject({ outcome: 'sent' })
+  })
+
+  it('tells the agent of messages that are neither text nor file', async () => {
+    const { server, state } = await openLinked(linked)
+    const { inbox, settled } = await connect(server, state)
+    await server.say({ locationMessage: { degreesLatitude: 48.1, degreesLongitude: 11.5, name: 'Office' } })
+    const vcard = 'BEGIN:VCARD\nFN:Bob\nitem1.TEL;waid=15552223333:+1 555 222 3333\nEND:VCARD'
+    await server.say({ contactMessage: { displayName: 'Bob', vcard } })
+    await server.say({ pollCreationMessageV3: { name: 'Lunch?', options: [] } })
+    await server.say({ listResponseMessage: { title: 'Red' } })
+    await settled()
+    expect(inbox.map(({ text }) => text)).toEqual([
+      'Location: Office (48.1, 11.5)',
+      'Contact: Bob, +1 555 222 3333',
+      '[A message of the type "pollCreationMessageV3" came, which the gateway cannot read.]',
+      'Red',
+    ])
   })
 
   it('stores the keys of replies that start while a message is stored', async () => {

@@ -1,4 +1,5 @@
 // WhatsApp as a linked device: the channel contract, linking, losing the connection, and what must never be printed.
+import { DEFAULT_CONNECTION_CONFIG } from 'baileys'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ExtensionState, Json } from '../../core/plugin/plugin.ts'
@@ -47,9 +48,10 @@ channelContract(
       badConfig: { ...server.config, webSocketUrl: server.unlinkedUrl },
       to,
       messages: async () =>
-        server.received.map(({ to, text, file }) => ({
+        server.received.map(({ to, text, file, fetches }) => ({
           to,
           text,
+          fetches,
           file: file && { name: file.name ?? '', content: file.data },
         })),
       say: (text: string) => say(text),
@@ -152,7 +154,92 @@ describe('linking', () => {
   })
 })
 
+describe('the client version', () => {
+  const { version: builtin } = DEFAULT_CONNECTION_CONFIG
+  const next = builtin[2] + 1000
+  const outdated = (current?: number) => ({ current, oldest: next })
+
+  it('is looked up at WhatsApp when the built-in one is refused, and remembered', async () => {
+    const { server, state, records } = await openLinked(linked)
+    server.setVersion(outdated(next))
+    const first = await connect(server, state)
+    expect(await send(first.connection, 'hello')).toMatchObject({ outcome: 'sent' })
+    expect(records.get('client-version')).toBe(`2.3000.${next}`)
+    await first.connection.close()
+    server.setVersion(outdated())
+    await connect(server, state)
+  })
+
+  it('is looked up while an account is linked', async () => {
+    const server = await openWhatsapp()
+    onTestFinished(() => server.close())
+    server.setVersion(outdated(next))
+    const codes: string[] = []
+    for await (const step of login(server, createState(new Map()))) {
+      if (!('qr' in step)) continue
+      codes.push(step.qr)
+      server.scan(step.qr)
+    }
+    expect(codes).toHaveLength(1)
+  })
+
+  it('can be set', async () => {
+    const { server, state } = await openLinked(linked)
+    server.setVersion(outdated())
+    const config = { ...server.config, version: `2.3000.${next}` }
+    const connection = await whatsapp.connect(config, contextWith(state))
+    await server.until(() => server.connected() === 1)
+    expect(server.connected()).toBe(1)
+    await connection.close()
+  })
+
+  const refused = (version = builtin[2]) => `WhatsApp refuses the client version 2.3000.${version} (405)`
+  it.each<[string, { current?: number; version?: string }, string]>([
+    [
+      'it cannot be looked up',
+      {},
+      `${refused()}, and the current one could not be read from http://HOST/sw.js. Set channels.whatsapp.version to ` +
+        'the one that WhatsApp Web has, such as "2.3000.1043857760", or install a newer baileys.',
+    ],
+    [
+      'it is the current one',
+      { current: builtin[2] },
+      `${refused()}, which is the current one. Install a newer baileys.`,
+    ],
+    [
+      'the next one is refused, too',
+      { current: builtin[2] + 1 },
+      `${refused(builtin[2] + 1)}, which is the current one.`,
+    ],
+    [
+      'it is set',
+      { current: next, version: '2.3000.5' },
+      `${refused(5)}. Remove channels.whatsapp.version, so that the current one is looked up, or update it.`,
+    ],
+  ])('is named by the error with what to do if %s', async (_case, { current, version }, message) => {
+    const { server, state } = await openLinked(linked)
+    server.setVersion(outdated(current))
+    const config = { ...server.config, ...(version !== undefined && { version }) }
+    const host = new URL(server.config.webSocketUrl).host
+    const expected = { name: 'Error', message: expect.stringContaining(message.replace('HOST', host)) }
+    await expect(whatsapp.connect(config, contextWith(state))).rejects.toMatchObject(expected)
+  })
+})
+
 describe('a connection that WhatsApp closes', () => {
+  it('is opened again when a block of the account is over', async () => {
+    const { server, state } = await openLinked(linked)
+    // whatsmeow's `TemporaryBan`: `expire` is in seconds.
+    server.refuseNext({ reason: '402', code: '101', expire: '3600' })
+    await expect(whatsapp.connect(server.config, contextWith(state))).rejects.toMatchObject({
+      name: 'Error',
+      message: 'WhatsApp has blocked this account for a while. Send fewer messages.',
+      retryAfterMs: 3_600_000,
+    })
+    server.refuseNext({ reason: '406' })
+    await expect(whatsapp.connect(server.config, contextWith(state))).rejects.toMatchObject({ name: 'AuthError' })
+  })
+
   it('is lost with a sentence when another program uses the device, and is not opened again', async () => {
     const { server, state } = await openLinked(linked)
     const { lost } = await connect(server, state)

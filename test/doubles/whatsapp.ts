@@ -19,6 +19,8 @@ import { acceptTransport, serverIdentity, type Transport } from './whatsapp-tran
 
 export interface ReceivedMessage {
   id: string
+  /** What the phone of the sender fetched for a preview, which travels in the message. */
+  fetches: string[]
   /** A phone number with `+`, or the id of a group. */
   to: string
   text: string
@@ -70,6 +72,10 @@ export async function openWhatsapp(linked?: DeviceKeys) {
   let displayName = 'Alice'
   let restarts = 0
   let ignoresLogins = false
+  /** The revision of WhatsApp Web, and the oldest that may log in. */
+  let version: { current: number | undefined; oldest: number } = { current: undefined, oldest: 0 }
+  let nextFailure: Record<string, string> | undefined
+  let groupQueries = 0
 
   const check = (): void => {
     for (const waiter of waiting) if (waiter.fits()) waiter.resolve()
@@ -95,7 +101,19 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     return kind === 'lid' ? user.slice(1) : user
   }
 
-  function onHello(socket: Socket, { username, device, devicePairingData }: proto.ClientPayload, isRefused: boolean) {
+  /** As `WAWebFailureErrorCodes` of WhatsApp Web and whatsmeow's `ConnectFailureReason` list the reasons. */
+  function refuse(socket: Socket, attrs: Record<string, string>): void {
+    socket.send({ tag: 'failure', attrs: { location: 'test', ...attrs } })
+    socket.close()
+  }
+
+  function onHello(socket: Socket, payload: proto.ClientPayload, isRefused: boolean) {
+    const { username, device, devicePairingData, userAgent } = payload
+    // 405 is CLIENT_TOO_OLD, at login and at pairing (Baileys#999, Baileys#1937).
+    if ((userAgent?.appVersion?.tertiary ?? 0) < version.oldest) return refuse(socket, { reason: '405' })
+    const failure = nextFailure
+    nextFailure = undefined
+    if (failure) return refuse(socket, failure)
     if (devicePairingData) {
       socket.isPairing = true
       const refs = Array.from({ length: 6 }, (_, index) => leaf('ref', Buffer.from(`2@REF${index}`)))
@@ -105,8 +123,7 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     if (ignoresLogins) return
     const jid = `${String(username)}:${device}@${server}`
     if (!devices.has(jid) || isRefused) {
-      socket.send({ tag: 'failure', attrs: { reason: '401', location: 'test' } })
-      return socket.close()
+      return refuse(socket, { reason: '401' })
     }
     if (restarts > 0) {
       restarts--
@@ -177,6 +194,7 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     },
     'w:g2 query': ({ attrs }) => {
       const members = groups.get(attrs.to!)
+      groupQueries++
       if (!members) return 'error'
       const participants = members.map((number) => ({ tag: 'participant', attrs: { jid: `${number}@${server}` } }))
       const info = { id: attrs.to!.split('@')[0]!, subject: 'group', creation: '1', s_t: '1', addressing_mode: 'pn' }
@@ -246,17 +264,23 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     return { to, ...(await readContent(decrypted)) }
   }
 
-  async function readContent(message: proto.IMessage): Promise<Pick<ReceivedMessage, 'text' | 'file'>> {
+  async function readContent(message: proto.IMessage): Promise<Pick<ReceivedMessage, 'text' | 'file' | 'fetches'>> {
     const { imageMessage, documentWithCaptionMessage } = message
     const document = message.documentMessage ?? documentWithCaptionMessage?.message?.documentMessage
     const file = imageMessage ?? document
-    if (!file) return { text: message.extendedTextMessage?.text ?? message.conversation ?? '' }
+    const { matchedText } = message.extendedTextMessage ?? {}
+    const fetches = matchedText ? [matchedText] : []
+    if (!file) return { text: message.extendedTextMessage?.text ?? message.conversation ?? '', fetches }
     const data = await media.read(file.directPath!, file.mediaKey!, imageMessage ? 'image' : 'document')
     const name = document?.fileName ?? undefined
-    return { text: file.caption ?? '', file: { name, type: file.mimetype ?? undefined, data } }
+    return { text: file.caption ?? '', fetches, file: { name, type: file.mimetype ?? undefined, data } }
   }
 
-  const http = createServer()
+  const http = createServer(({ url }, response) => {
+    // The script from which WhatsApp Web, and Baileys' `fetchLatestWaWebVersion`, read the revision.
+    if (url !== '/sw.js' || version.current === undefined) return response.writeHead(404).end()
+    return response.end(`self.x=JSON.parse("{\\"client_revision\\":${version.current},\\"other\\":1}")`)
+  })
   const wss = new WebSocketServer({ server: http })
   wss.on('connection', (ws, request) => {
     const isRefused = request.url === '/unlinked'
@@ -328,6 +352,33 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     /** The keys of the linked device, if there is one. */
     device: () => devices.get(deviceJid),
     pending: () => [...pending.keys()],
+    /** WhatsApp Web has this revision, if its script can be read, and older ones than `oldest` may not log in. */
+    setVersion: (next: typeof version) => void (version = next),
+    /** The next login is refused with these attributes. */
+    refuseNext: (attrs: Record<string, string>) => void (nextFailure = attrs),
+    /** How often somebody has asked who is in a group. */
+    groupQueries: () => groupQueries,
+    /** Other people are in a group from now on, which its members are told. */
+    changeGroup(id: string, members: string[]): void {
+      groups.set(id, [account, ...members])
+      const added = members.map((number) => ({ tag: 'participant', attrs: { jid: `${number}@${server}` } }))
+      const attrs = {
+        from: id,
+        participant: `${members[0]!}@${server}`,
+        id: `N${++messageCount}`,
+        type: 'w:gp2',
+        t: now(),
+      }
+      openSocket()?.send({ tag: 'notification', attrs, content: [{ tag: 'add', attrs: {}, content: added }] })
+    },
+    /** A phone could not decrypt a message of the account, or says so, and asks for it again. */
+    askAgain(id: string, number: string): void {
+      const attrs = { id, from: personOf(number).jid, type: 'retry', t: now() }
+      const retry = { tag: 'retry', attrs: { count: '1', id, t: now(), v: '1' } }
+      const node = { tag: 'receipt', attrs, content: [retry, leaf('registration', Buffer.alloc(4))] }
+      pending.set(id, node)
+      openSocket()?.send(node)
+    },
     addGroup: (id: string, members: string[]) => void groups.set(id, [account, ...members]),
     fail: (fault: Fault) => void faults.push(fault),
     /** The phone scans a code that a device shows. */
