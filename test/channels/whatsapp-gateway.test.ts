@@ -85,7 +85,48 @@ describe('a linked device in a gateway', () => {
   })
 })
 
+const accountOf =
+  ({ get }: Pick<Awaited<ReturnType<typeof startGateway>>, 'get'>) =>
+  async () => {
+    const accounts = (await get('/api/channels')).body.accounts as { channel: string }[]
+    return accounts.find(({ channel }) => channel === 'whatsapp')
+  }
+
 describe('the Cloud API in a gateway', () => {
+  it('is set up as its page says: the login registers the number and subscribes the app, then Meta can call', async () => {
+    const cloud = await openWhatsappCloud()
+    onTestFinished(() => cloud.close())
+    cloud.reset({ registered: false, subscribed: false })
+    const model = await startModel()
+    model.script({ text: 'Hello Alice.' })
+    const channels = { whatsapp: { ...cloud.config, allowFrom: [to] } }
+    const gateway = await startGateway({ ...quiet, providers: model.providers, channels })
+    const account = accountOf(gateway)
+    await expect.poll(account).toMatchObject({
+      state: 'login_required',
+      reason: expect.stringMatching(/not registered.*not subscribed.*channels login whatsapp/),
+    })
+    const headers = { authorization: `Bearer ${gatewayToken}`, 'content-type': 'application/json' }
+    const post = async (path: string, body: object) =>
+      await ask(`${gateway.url}/api/channels/whatsapp/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const { question } = (await post('login', {})).body
+    expect(question).toMatchObject({ secret: true, text: expect.stringContaining('six-digit PIN') })
+    expect(await post('login/answer', { questionId: question.id, answer: cloud.pin })).toMatchObject({ status: 200 })
+    await expect.poll(account).toMatchObject({ state: 'connected' })
+    const url = `${gateway.url}/channels/whatsapp`
+    const token = cloud.config.verifyToken
+    const handshake = await fetch(`${url}?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=12345`)
+    expect(await handshake.text()).toBe('12345')
+    cloud.connect(async ({ method, headers, body }) => {
+      const init = { method, headers: headers as Record<string, string>, body: new Uint8Array(body) }
+      return { status: (await fetch(url, init)).status }
+    })
+    await cloud.say('Hello?')
+    await cloud.until(() => cloud.messages.length > 0)
+    expect(cloud.messages).toMatchObject([{ to, text: 'Hello Alice.' }])
+    expect(gateway.logged.join('\n')).not.toContain(cloud.pin)
+  })
+
   it('answers a message, whose webhook request must be signed', async () => {
     const cloud = await openWhatsappCloud()
     onTestFinished(() => cloud.close())
@@ -93,7 +134,7 @@ describe('the Cloud API in a gateway', () => {
     model.script({ text: 'Hello **Alice**.' })
     const channels = { whatsapp: { ...cloud.config, allowFrom: [to] } }
     const gateway = await startGateway({ ...quiet, providers: model.providers, channels })
-    await expect.poll(() => gateway.logged.join('\n')).toContain('channel connected')
+    await expect.poll(accountOf(gateway)).toMatchObject({ state: 'connected' })
     const url = `${gateway.url}/channels/whatsapp`
     const token = cloud.config.verifyToken
     const handshake = await fetch(`${url}?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=12345`)
