@@ -11,7 +11,7 @@ import type { CloudConfig } from './config.ts'
 
 export async function connectCloud(config: CloudConfig, context: ChannelContext): Promise<Connection> {
   const stop = new AbortController()
-  const api = createCloudApi(config, AbortSignal.any([stop.signal, context.signal]))
+  const api = createCloudApi(config, stop.signal)
   await probe(config, api)
   await checkSetup(config, api, context)
   return {

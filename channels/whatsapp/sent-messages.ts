@@ -58,5 +58,5 @@ export async function wipeSentMessages(state: ExtensionState): Promise<void> {
 
 async function readIndex(state: ExtensionState): Promise<readonly Entry[]> {
   const index = await state.get(indexKey)
-  return Array.isArray(index) ? (index as unknown as readonly Entry[]) : []
+  return Array.isArray(index) ? index : []
 }

@@ -29,7 +29,10 @@ describe('an id in the configuration', () => {
     ['whatsapp', 'sender', '15556660001:12@s.whatsapp.net', '+15556660001'],
     ['whatsapp', 'sender', '15556660001@c.us', '+15556660001'],
     ['whatsapp', 'sender', '1234567890123@lid', '1234567890123@lid'],
+    ['whatsapp', 'sender', 'US.13491208655302741918', 'US.13491208655302741918'],
+    ['whatsapp', 'sender', 'US.ENT.11815799212886844830', 'US.ENT.11815799212886844830'],
     ['whatsapp', 'sender', ' * ', '*'],
+    ['whatsapp', 'group', 'Y2FwaV9ncm91cDoxNzA1NTU1MDEzOQZD', 'Y2FwaV9ncm91cDoxNzA1NTU1MDEzOQZD'],
     ['whatsapp', 'group', '120363025246125244@g.us', '120363025246125244@g.us'],
     ['whatsapp', 'group', '15551112222-1400000000@g.us', '15551112222-1400000000@g.us'],
     ['signal', 'sender', '1 555 111 2222', '+15551112222'],
@@ -63,6 +66,7 @@ describe('an id in the configuration', () => {
   it.each<[Name, Kind, string, string]>([
     ['whatsapp', 'sender', 'Ann', 'a phone number with country code'],
     ['whatsapp', 'sender', '0155 5666001', 'a phone number with country code'],
+    ['whatsapp', 'sender', 'US.1349-12', 'a business-scoped user id'],
     ['whatsapp', 'group', 'Family', 'the id of a group'],
     ['whatsapp', 'group', '+15556660001', 'the id of a group'],
     ['signal', 'sender', '@ann.01', 'the UUID of a Signal user'],
