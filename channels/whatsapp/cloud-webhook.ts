@@ -22,6 +22,8 @@ interface WebhookOptions {
 export function createWebhook({ config, context, api }: WebhookOptions) {
   /** Whatever is not received is confirmed all the same, so the log says what it was. */
   async function acceptMessages(value: Fields, signal: AbortSignal): Promise<void> {
+    for (const { code } of listOf(value.errors).map(fieldsOf))
+      context.log.warn({ code: Number(code) }, 'Meta reports an error of the WhatsApp account')
     for (const status of listOf(value.statuses).map(fieldsOf)) await reportFailure(status, context)
     for (const item of listOf(value.messages).map(fieldsOf)) {
       const message = readMessage(item, value, api)

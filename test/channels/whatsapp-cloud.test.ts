@@ -158,6 +158,14 @@ describe('the webhook of the Cloud API', () => {
     ])
   })
 
+  it('logs the codes of errors that Meta reports, and not their texts', async () => {
+    const { cloud, logged } = await connect()
+    // Meta: "Errors webhook reference".
+    await cloud.push(cloud.payloadOf({ errors: [{ code: 130_429, title: 'Rate limit hit', message: 'of +1555' }] }))
+    const fields = { code: 130_429 }
+    expect(logged).toEqual([{ level: 'warn', fields, message: 'Meta reports an error of the WhatsApp account' }])
+  })
+
   it('tells the agent of messages that are neither text nor file', async () => {
     const { cloud, inbox } = await connect()
     await cloud.say({
