@@ -108,6 +108,7 @@ channelContract(extensions.channels.get('pager')!, () => openPagerService({ toke
     'badConfig',
     'disconnect',
     'edit',
+    'redirectNextDownload',
     'rename',
     'say',
     'sayInGroup',
@@ -127,6 +128,7 @@ async function openPlainMailbox() {
 channelContract(extensions.channels.get('feed')!, openPlainMailbox, {
   without: [
     'answer',
+    'redirectNextDownload',
     'forward',
     'hideId',
     'edit',

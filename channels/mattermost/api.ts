@@ -1,4 +1,5 @@
 // Calls the REST API.
+import { fetchFile } from 'svc-gateway/kit'
 
 /** An answer with an error status. Its message holds no text of the server, since that may repeat a message. */
 export class StatusError extends Error {
@@ -18,7 +19,9 @@ export class StatusError extends Error {
 
 export interface Api {
   /** @param path below `/api/v4/`. Rejects with a `StatusError` unless the answer is 2xx. */
-  request(path: string, options?: { body?: FormData | object; signal?: AbortSignal }): Promise<Response>
+  request(path: string, options?: { body?: FormData | object }): Promise<Response>
+  /** The server may keep files elsewhere, and redirect to them. */
+  download(path: string, signal: AbortSignal): Promise<Response>
   get<Value>(path: string): Promise<Value>
   post<Value>(path: string, body: FormData | object): Promise<Value>
   socketUrl: string
@@ -29,15 +32,15 @@ const callMs = 25_000
 
 export function createApi({ baseUrl, botToken }: { baseUrl: string; botToken: string }): Api {
   const root = new URL('api/v4/', baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`)
+  const headers = { authorization: `Bearer ${botToken}` }
 
-  const request: Api['request'] = async (path, { body, signal = AbortSignal.timeout(callMs) } = {}) => {
-    const headers = { authorization: `Bearer ${botToken}` }
+  const request: Api['request'] = async (path, { body } = {}) => {
     const response = await fetch(new URL(path, root), {
       headers: body && !(body instanceof FormData) ? { ...headers, 'content-type': 'application/json' } : headers,
       ...(body && { method: 'POST', body: body instanceof FormData ? body : JSON.stringify(body) }),
       // A redirect to another address would turn a POST into a GET.
       redirect: 'manual',
-      signal,
+      signal: AbortSignal.timeout(callMs),
     })
     if (!response.ok) throw new StatusError(response, await codeOf(response))
     return response
@@ -45,6 +48,8 @@ export function createApi({ baseUrl, botToken }: { baseUrl: string; botToken: st
 
   return {
     request,
+    download: (path, signal) =>
+      fetchFile(new URL(path, root).href, { isOwn: ({ origin }) => origin === root.origin, headers, signal }),
     get: async <Value>(path: string) => (await (await request(path)).json()) as Value,
     post: async <Value>(path: string, body: FormData | object) =>
       (await (await request(path, { body })).json()) as Value,

@@ -83,6 +83,6 @@ function toAttachment(api: Api, { id, name, mime_type: type, size }: FileInfo): 
     name: typeof name === 'string' ? name : 'file',
     type: typeof type === 'string' && type !== '' ? type : 'application/octet-stream',
     ...(typeof size === 'number' && { size }),
-    read: (signal) => api.request(`files/${id}`, { signal }),
+    read: (signal) => api.download(`files/${id}`, signal),
   }
 }

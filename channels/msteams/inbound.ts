@@ -1,6 +1,6 @@
 // Reads a message from an activity of a verified request.
 import { type Attachment, type InboundMessage } from 'svc-gateway/plugin'
-import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { fetchFile, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 import type { Tokens } from './tokens.ts'
 import type { Trust } from './trust.ts'
 
@@ -80,7 +80,7 @@ function readAttachment(
     const { downloadUrl, fileType } = (content ?? {}) as Record<string, unknown>
     const file = { name: textOf(name) ?? 'file', type: `application/${textOf(fileType) ?? 'octet-stream'}` }
     if (!trust.isFileUrl(downloadUrl)) return file
-    return { ...file, read: (signal) => fetch(downloadUrl, { signal, redirect: 'error' }) }
+    return { ...file, read: (signal) => fetchFile(downloadUrl, { isOwn: ({ href }) => trust.isFileUrl(href), signal }) }
   }
   const type = textOf(contentType)
   if (!type?.startsWith('image/')) return undefined
@@ -90,7 +90,7 @@ function readAttachment(
     ...picture,
     read: async (signal) => {
       const headers = { authorization: `Bearer ${await tokens.get()}` }
-      return await fetch(contentUrl, { headers, signal, redirect: 'error' })
+      return await fetchFile(contentUrl, { isOwn: ({ href }) => trust.isServiceUrl(href), headers, signal })
     },
   }
 }

@@ -1,8 +1,11 @@
 // Looks up people and conversations in Slack, and remembers them while the account is connected.
 import type { WebClient } from '@slack/web-api'
 import { createCache } from 'svc-gateway/kit'
+import type { SlackFile } from './files.ts'
 
 export interface Directory {
+  /** What Slack knows of a file. Undefined if it does not tell, for example because the file is not shared here. */
+  fileOf(id: string): Promise<SlackFile | undefined>
   /** The display name of a person. Undefined if Slack does not tell, for example without the scope `users:read`. */
   nameOf(user: string): Promise<string | undefined>
   /** Whether a conversation is a group of direct messages; a channel, if Slack does not tell. */
@@ -26,6 +29,7 @@ export function createDirectory(web: WebClient): Directory {
     return channel.id
   })
   return {
+    fileOf: async (file) => (await web.files.info({ file }).catch(() => undefined))?.file,
     nameOf: (user) => names.get(user).catch(() => undefined),
     isGroup: (conversation) => groups.get(conversation).catch(() => false),
     conversationOf: async (to) => (/^[UW]/.test(to) ? await direct.get(to) : to),

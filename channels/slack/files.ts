@@ -1,23 +1,29 @@
 // Downloads files that people attach, and uploads those that agents send.
 import type { WebClient } from '@slack/web-api'
+import { fetchFile } from 'svc-gateway/kit'
 
 /** A file as an event describes it; only what is read here. */
 export interface SlackFile {
+  id?: unknown
   name?: unknown
   mimetype?: unknown
   size?: unknown
   mode?: unknown
+  /** `check_file_info`: the event does not describe the file, because another organization has shared it. */
+  file_access?: unknown
   url_private?: unknown
   url_private_download?: unknown
 }
 
-/** Returns a function that starts the download of a file. The token is sent only to Slack, whatever the event says. */
+/**
+ * Returns a function that starts the download of a file. The token is sent only to Slack, whatever the event or a
+ * redirect says: without it, Slack's hosts answer with the page to sign in.
+ */
 export function createFileReader({ botToken, apiRoot }: { botToken: string; apiRoot: string }) {
   return async (file: SlackFile, signal: AbortSignal): Promise<Response> => {
-    const address = file.url_private_download ?? file.url_private
-    const url = typeof address === 'string' ? URL.parse(address) : null
-    if (!url || !isOfSlack(url, apiRoot)) throw new Error('The file is not stored at Slack.')
-    const response = await fetch(url, { headers: { authorization: `Bearer ${botToken}` }, redirect: 'error', signal })
+    const headers = { authorization: `Bearer ${botToken}` }
+    const address = String(file.url_private_download ?? file.url_private)
+    const response = await fetchFile(address, { isOwn: (url) => isOfSlack(url, apiRoot), headers, signal })
     // Without the scope `files:read`, Slack answers with its sign-in page.
     const isPage = response.headers.get('content-type')?.startsWith('text/html')
     if (isPage && file.mimetype !== 'text/html') {
@@ -28,8 +34,15 @@ export function createFileReader({ botToken, apiRoot }: { botToken: string; apiR
   }
 }
 
-const isOfSlack = (url: URL, apiRoot: string): boolean =>
-  url.origin === new URL(apiRoot).origin || (url.protocol === 'https:' && /(?:^|\.)slack\.com$/.test(url.hostname))
+/** Slack serves files from each of these, with the token. Its cloud for governments is another one. */
+const fileHosts = /(?:^|\.)(?:slack|slack-files|slack-edge)\.com$/
+const governmentHosts = /(?:^|\.)slack-gov\.com$/
+
+function isOfSlack(url: URL, apiRoot: string): boolean {
+  const root = new URL(apiRoot)
+  const hosts = governmentHosts.test(root.hostname) ? governmentHosts : fileHosts
+  return url.origin === root.origin || (url.protocol === 'https:' && hosts.test(url.hostname))
+}
 
 /** Uploads the bytes. Nobody sees the file until it is shared. */
 export async function uploadFile(web: WebClient, file: { name: string; data: Uint8Array }): Promise<string> {

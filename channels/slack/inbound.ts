@@ -9,7 +9,7 @@ interface ReaderDeps {
   botUserId: string
   botToken: string
   apiRoot: string
-  directory: Pick<Directory, 'nameOf' | 'isGroup'>
+  directory: Pick<Directory, 'fileOf' | 'nameOf' | 'isGroup'>
 }
 
 /** The members of `message` and `app_mention` events that are read here. */
@@ -49,7 +49,7 @@ export function createReader({ botUserId, botToken, apiRoot, directory }: Reader
       from: await senderOf(user),
       to: channel,
       text,
-      attachments: filesOf(event).map(toAttachment),
+      attachments: (await Promise.all(filesOf(event).map(describeFile))).map(toAttachment),
       // In the history, the first message of a thread is in its own thread.
       ...(typeof event.thread_ts === 'string' && event.thread_ts !== ts && { threadId: event.thread_ts }),
       ...(group && { group, mentioned: mentioned || event.parent_user_id === botUserId }),
@@ -84,6 +84,11 @@ export function createReader({ botUserId, botToken, apiRoot, directory }: Reader
     if (type === 'im' || channel.startsWith('D')) return undefined
     if (type === undefined) return (await directory.isGroup(channel)) ? 'group' : 'channel'
     return type === 'mpim' ? 'group' : 'channel'
+  }
+
+  async function describeFile(file: SlackFile): Promise<SlackFile> {
+    const id = file.file_access === 'check_file_info' ? textOf(file.id) : undefined
+    return (id !== undefined && (await directory.fileOf(id))) || file
   }
 
   function toAttachment(file: SlackFile): Attachment {

@@ -1,6 +1,7 @@
 // The client of the Bot API, and what its errors mean. The messages of its network errors contain the bot token, so
 // nobody passes them on.
 import type { Api, InputFile } from 'grammy'
+import { fetchFile } from 'svc-gateway/kit'
 
 export interface Client {
   api: Api
@@ -36,12 +37,8 @@ export async function openClient({ botToken, apiRoot }: { botToken: string; apiR
     createFile: (data, name) => new InputFile(data, name),
     async download(fileId, signal) {
       const { file_path: path } = await api.getFile(fileId, grammySignal(signal))
-      try {
-        return await fetch(`${root}/file/bot${botToken}/${path}`, { signal, redirect: 'error' })
-      } catch {
-        // The error may contain the address, which contains the token.
-        throw new Error('Telegram did not send the file.')
-      }
+      const isOwn = (url: URL) => url.origin === new URL(root).origin
+      return await fetchFile(`${root}/file/bot${botToken}/${path}`, { isOwn, signal })
     },
     close: () => agent.destroy(),
   }

@@ -24,6 +24,7 @@ export { defineHostedProvider, type HostedConfig, type HostedService, RequestHea
 export { entryOf, Maybe } from './payload.ts'
 export { clip, line, lines, quote, words } from './text.ts'
 export { createMatcher } from './matcher.ts'
+export { fetchFile, type FileSource } from './fetch-file.ts'
 export { phoneNumber } from './phone-number.ts'
 export { readBytes } from './read-bytes.ts'
 export { createTokenVerifier, type RefusedToken, type SignedToken, type TokenRules } from './signed-token.ts'

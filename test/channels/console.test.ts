@@ -67,6 +67,7 @@ channelContract(
       'say',
       'sayInGroup',
       'sayInThread',
+      'redirectNextDownload',
       'sayWithFile',
       'sayWithFiles',
     ],

@@ -13,7 +13,17 @@ import { connectChannel, openDouble } from './connect-channel.ts'
 import { uncertain } from './uncertain.ts'
 
 channelContract(imessage, openImessage, {
-  without: ['answer', 'forward', 'hideId', 'answerNext', 'badConfig', 'edit', 'limitNext', 'sayInThread'],
+  without: [
+    'answer',
+    'redirectNextDownload',
+    'forward',
+    'hideId',
+    'answerNext',
+    'badConfig',
+    'edit',
+    'limitNext',
+    'sayInThread',
+  ],
 })
 
 type Settings = Parameters<typeof connectChannel>[2] & { double?: ImessageDouble }

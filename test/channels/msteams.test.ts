@@ -85,6 +85,7 @@ channelContract(
         }),
       sayWithFile: (text: string, file: SaidFile, where) =>
         say(text, { attachments: [describeFile(file)], ...(where && place) }),
+      redirectNextDownload: double.redirectNextDownload,
       sayWithFiles: (text: string, files) => say(text, { attachments: files.map(describeFile) }),
       echo: (text: string) => say(text, { from: { id: botOf(double) } }),
       loseNextAnswer: () => double.fail('drop-after'),

@@ -12,7 +12,9 @@ import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 
 // Without ids, a message is lost if the gateway crashes before it has stored it: signal-cli hands it over once.
-channelContract(signal, () => openSignal({ hasIds: true }), { without: ['answer', 'forward', 'hideId', 'sayInThread'] })
+channelContract(signal, () => openSignal({ hasIds: true }), {
+  without: ['answer', 'redirectNextDownload', 'forward', 'hideId', 'sayInThread'],
+})
 
 type Settings = Parameters<typeof connectChannel>[2] & { double?: SignalDouble }
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import slack from '../../channels/slack/index.ts'
 import { isAuthError } from '../../core/plugin/errors.ts'
@@ -553,9 +554,21 @@ describe('a file from Slack', () => {
     const address = `http://127.0.0.1:${(thief.address() as AddressInfo).port}`
     for (const url of [address, 'http://files.slack.com/x', 'https://slack.com.example/x', 'no address', undefined]) {
       const [attachment] = await receiveFile({ url_private: url }, double)
-      await expect(attachment!.read!(signal)).rejects.toThrow('The file is not stored at Slack.')
+      await expect(attachment!.read!(signal)).rejects.toThrow('The file is not stored at the platform.')
     }
     expect(seen).toEqual([])
+  })
+
+  it('is looked up if another organization has shared it', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const content = () => Readable.from([Buffer.from('All is well.')])
+    await double.sayWithConnectFile('See.', { name: 'plan.txt', type: 'text/plain', size: 12, content })
+    await double.sayWithConnectFile('And this.', undefined)
+    const [known, unknown] = await next(2)
+    expect(known).toMatchObject({ text: 'See.', attachments: [{ name: 'plan.txt', type: 'text/plain', size: 12 }] })
+    expect(await readText(known!.attachments![0]!)).toBe('All is well.')
+    expect(unknown).toMatchObject({ text: 'And this.', attachments: [{ name: 'file' }] })
   })
 
   it('is left out if it is deleted', async () => {

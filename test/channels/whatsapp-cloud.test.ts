@@ -53,7 +53,18 @@ channelContract(
       close: cloud.close,
     }
   },
-  { without: ['answer', 'disconnect', 'edit', 'forward', 'hideId', 'sayInThread', 'sayWithFiles'] },
+  {
+    without: [
+      'answer',
+      'redirectNextDownload',
+      'disconnect',
+      'edit',
+      'forward',
+      'hideId',
+      'sayInThread',
+      'sayWithFiles',
+    ],
+  },
 )
 
 const { signal } = new AbortController()

@@ -73,7 +73,18 @@ channelContract(
       close: server.close,
     }
   },
-  { without: ['answer', 'answerNext', 'forward', 'hideId', 'limitNext', 'sayInThread', 'sayWithFiles'] },
+  {
+    without: [
+      'answer',
+      'redirectNextDownload',
+      'answerNext',
+      'forward',
+      'hideId',
+      'limitNext',
+      'sayInThread',
+      'sayWithFiles',
+    ],
+  },
 )
 
 describe('linking', () => {

@@ -1,6 +1,9 @@
 // The checks of the channel contract about files that people send.
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'vitest'
-import { type ChannelCheck, expectNext, type Scene } from './channel-scene.ts'
+import { type ChannelCheck, expectNext, expectNoSecrets, type Scene } from './channel-scene.ts'
 import { createFile } from './said-file.ts'
 
 const streamFiles = 'Return the answer of `fetch` or a stream from `read`, and read nothing before'
@@ -26,6 +29,13 @@ export function fileChecks<Config>(): ChannelCheck<Config>[] {
       advice: `${streamFiles}: the gateway mentions a file that cannot be read. Let the double serve it with \`pipeline\`.`,
       needs: ['sayWithFile'],
       run: survivesBrokenDownloads,
+    },
+    {
+      name: 'follows redirects of a download, without its credential to other hosts',
+      advice:
+        'Download with `fetchFile` of the kit: it sends the credential to the platform alone, also after a redirect.',
+      needs: ['sayWithFile', 'redirectNextDownload'],
+      run: followsRedirects,
     },
   ]
 }
@@ -77,4 +87,33 @@ async function survivesBrokenDownloads<Config>({ platform, gateway, can }: Scene
   await platform.sayWithFile?.('See the plan.', file)
   expect((await gateway.next()).text).toMatch(/^See the plan\.\n\n\[Attached file: plan\.txt, /)
   if (can('say')) await expectNext({ platform, gateway }, 'later')
+}
+
+/** Platforms redirect to their own file servers, and to those of others. */
+async function followsRedirects<Config>({ platform, gateway }: Scene<Config>) {
+  const say = (name: string) => platform.sayWithFile?.('See the plan.', createFile({ bytes: 5, name }).file)
+  platform.redirectNextDownload?.()
+  await say('plan.txt')
+  expect((await gateway.next()).text).toMatch(/^See the plan\.\n\n\[Attached file: plan\.txt, .*; stored in your /)
+  const other = await openOtherHost()
+  try {
+    platform.redirectNextDownload?.(`${other.url}/other.txt`)
+    await say('other.txt')
+    expect((await gateway.next()).text).toMatch(/^See the plan\.\n\n\[Attached file: other\.txt, /)
+    for (const headers of other.requests) expect(Object.keys(headers)).not.toContain('authorization')
+    expectNoSecrets(gateway, JSON.stringify(other.requests))
+  } finally {
+    other.close()
+  }
+}
+
+async function openOtherHost() {
+  const requests: (IncomingHttpHeaders & { path: string | undefined })[] = []
+  const server = createServer((request, response) => {
+    requests.push({ ...request.headers, path: request.url })
+    response.end('other')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, requests, close: () => void (server.closeAllConnections(), server.close()) }
 }

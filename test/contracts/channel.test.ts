@@ -18,6 +18,7 @@ channelContract(mailboxChannel(), openMailbox, { without: ['signature'] })
 const webhookChecks = /crash|cannot be stored|could be stored|burst|gateway ignores|has not signed/
 
 const sendsFile = 'sends a file with its name, its bytes and its caption'
+const followsRedirects = 'follows redirects of a download, without its credential to other hosts'
 const receivesChoices = 'shows choices, and receives the one that is picked'
 const keepsThreads = 'receives messages in a thread, and sends replies there'
 
@@ -54,6 +55,8 @@ const mutants: readonly Mutant[] = [
   ['does not mark groups', 'marks messages in groups, and those that mention the account'],
   ['does not mark mentions', 'marks messages in groups, and those that mention the account'],
   ['does not offer files', 'hands over files', 'ends the download of a file that is larger than stated'],
+  ['does not follow redirects', followsRedirects],
+  ['sends its token wherever a redirect leads', followsRedirects],
   ['drops the caption of a file', sendsFile],
   ['drops the file when it sends', sendsFile],
   ['drops the thread of a received message', keepsThreads],

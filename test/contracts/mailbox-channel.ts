@@ -27,7 +27,9 @@ export type Fault =
   | 'drops the thread of files that it sends'
   | 'drops the thread of messages in groups'
   | 'gives the sender as the recipient of a group'
+  | 'does not follow redirects'
   | 'hands over only the first file'
+  | 'sends its token wherever a redirect leads'
   | 'has a failed request in the log'
   | 'has received texts in the log'
   | 'has the token in the reason of a loss'
@@ -159,12 +161,16 @@ export function forgetShared(): void {
   delete shared.cursor
 }
 
-type Call = (path: string, options?: { body?: object; method?: 'DELETE'; signal?: AbortSignal }) => Promise<Response>
+type Call = (
+  path: string,
+  options?: { body?: object; method?: 'DELETE'; redirect?: 'manual'; signal?: AbortSignal },
+) => Promise<Response>
 
 const createCall =
   ({ url, token }: MailboxConfig): Call =>
-  (path, { body, method, signal } = {}) =>
-    fetch(`${url}${path}`, {
+  (path, { body, method, redirect, signal } = {}) =>
+    fetch(new URL(path, url), {
+      ...(redirect && { redirect }),
       headers: { authorization: `Bearer ${token}` },
       ...(method && { method }),
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
@@ -353,12 +359,28 @@ async function attachmentsOf(
     return {
       attachments: files.map(({ path, ...file }) => ({
         ...file,
-        ...(fault !== 'offers files that cannot be read' && { read: (signal) => call(path, { signal }) }),
+        ...(fault !== 'offers files that cannot be read' && {
+          read: (signal) => download(call, path, { fault, signal }),
+        }),
       })),
     }
   const [{ path, ...file } = { path: '', name: '', type: '' }] = files
   const data = await (await call(path)).bytes()
   return { attachments: [{ ...file, read: async () => [data] }] }
+}
+
+/** By itself, `fetch` follows redirects, and sends the token only to the origin that it was for. */
+async function download(
+  call: Call,
+  path: string,
+  { fault, signal }: { fault: Fault | undefined; signal: AbortSignal },
+) {
+  const isFaulty = fault === 'does not follow redirects' || fault === 'sends its token wherever a redirect leads'
+  const response = await call(path, { signal, ...(isFaulty && { redirect: 'manual' }) })
+  const location = response.headers.get('location')
+  return fault === 'sends its token wherever a redirect leads' && location !== null
+    ? await call(location, { signal })
+    : response
 }
 
 const idOf = ({ number, text, picked }: Entry, fault: Fault | undefined): string => {

@@ -49,6 +49,11 @@ export interface Platform<Config> {
   /** From the next message on, the platform does not show an id of the person who says this that it has shown before. */
   hideId?(): Promise<void>
   /**
+   * The next download of a file is answered with a redirect: to where the platform itself serves the file, or to this
+   * address of another host.
+   */
+  redirectNextDownload?(address?: string): void
+  /**
    * Somebody picks the choice with this label below the last message that had choices, even if they are gone: an app may
    * still show them.
    */
@@ -119,6 +124,7 @@ export type PlatformAbility =
   | 'limitNext'
   | 'loseNextAnswer'
   | 'press'
+  | 'redirectNextDownload'
   | 'rename'
   | 'say'
   | 'sayInGroup'

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Platform, SaidFile } from '../contracts.ts'
 import { startDiscordGateway } from './discord-gateway.ts'
-import { type FileContent, sendContent } from './file-content.ts'
+import { createRedirects, type FileContent, sendContent } from './file-content.ts'
 import { linksIn } from './fetches.ts'
 
 export const botId = '900000000000000001'
@@ -169,6 +169,7 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
     answerNext: (status) => void state.faults.push(status === 500 ? { statusAfter: status } : { status }),
     limitNext: (ms) => void state.faults.push(rateLimit(ms)),
     serve,
+    redirectNextDownload: state.redirects.redirectNextDownload,
     sayWithFile: async (text, file, place) =>
       post({ content: text, attachments: [attach(file)], ...(place && places[place]) }),
     sayWithFiles: async (text, files) => post({ content: text, attachments: files.map(attach) }),
@@ -203,6 +204,7 @@ function createState(token: string, bot: string) {
     faults: [] as SendFault[],
     failing: new Map<string, number[]>(),
     files: new Map<string, FileContent>(),
+    redirects: createRedirects(),
     /** The messages of each channel, oldest first, as `GET` returns them. */
     history: new Map<string, Fields[]>(),
     /** Every message, oldest first. */
@@ -257,7 +259,7 @@ async function answer(state: State, { request, response }: Exchange): Promise<vo
   const file = state.files.get(url.pathname)
   if (file !== undefined) {
     if (request.headers.authorization) state.unexpected.push('the token of the bot, sent to the file server')
-    return sendContent(response, file)
+    return state.redirects.answer(request.url, response) ? undefined : sendContent(response, file)
   }
   const path = decodeURIComponent(url.pathname.replace(/^\/api\/v10/, ''))
   const name = `${request.method} ${path}`

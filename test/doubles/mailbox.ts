@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { AcceptedMessage, Platform, SaidFile } from '../contracts.ts'
 import type { MessageChoice } from '../../core/plugin/plugin.ts'
-import { type FileContent, sendContent } from './file-content.ts'
+import { createRedirects, type FileContent, sendContent } from './file-content.ts'
 import { linksIn, picturesIn } from './fetches.ts'
 
 export interface MailboxConfig {
@@ -59,6 +59,7 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
   let asked: { to: string; choices: MessageChoice[]; message: string } | undefined
   const polls: ServerResponse[] = []
   const files = new Map<string, FileContent>()
+  const redirects = createRedirects()
   const changes = new EventTarget()
   let next: 'lose' | { waitMs: number } | { status: number } | undefined
 
@@ -85,7 +86,7 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
     const key = /^\/sent\/(.+)$/.exec(request.url ?? '')?.[1]
     if (key !== undefined) return void response.writeHead(keys.has(key) ? 200 : 404).end()
     const content = files.get(request.url ?? '')
-    if (content) return sendContent(response, content)
+    if (content) return redirects.answer(request.url, response) ? undefined : sendContent(response, content)
     const after = Number(new URL(request.url ?? '', 'http://mailbox').searchParams.get('after'))
     const gone = new AbortController()
     response.once('close', () => gone.abort())
@@ -153,6 +154,7 @@ export async function openMailbox(): Promise<Platform<MailboxConfig>> {
         ...(place === 'group' && { group: true }),
         ...(place === 'thread' && { thread: 't1' }),
       }),
+    redirectNextDownload: redirects.redirectNextDownload,
     sayWithFiles: async (text, all) => say({ text, files: all.map(keepFile) }),
     async press(label) {
       const choice = asked?.choices.find((one) => one.label === label)

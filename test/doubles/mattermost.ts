@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { SaidFile } from '../contracts.ts'
-import { type FileContent, sendContent } from './file-content.ts'
+import { createRedirects, type FileContent, sendContent } from './file-content.ts'
 import { linksIn, picturesIn } from './fetches.ts'
 
 const token = 'canary-mattermost-token'
@@ -81,6 +81,7 @@ export async function startMattermost() {
   const unexpected: string[] = []
   const faults = new Map<string, Fault[]>()
   const store = createStore()
+  const redirects = createRedirects()
   const routes = createRoutes(store)
   const socket = createSocketServer(changed)
 
@@ -103,6 +104,7 @@ export async function startMattermost() {
     if (!answer) unexpected.push(`${request.method} ${request.url}`)
     changed()
     if (fault) fail(fault, response)
+    else if (answer?.bytes && redirects.answer(request.url, response)) return
     else write(response, answer ?? refuse(404, 'api.context.404.app_error'))
   }
 
@@ -182,6 +184,7 @@ export async function startMattermost() {
     },
     sayInGroup: (text: string, { mentioned, inThread }: { mentioned: boolean; inThread?: boolean }) =>
       say(mentioned ? `@agent.smith ${text}` : text, placeOf(inThread ? 'thread' : 'group')),
+    redirectNextDownload: redirects.redirectNextDownload,
     sayWithFile: (text: string, file: SaidFile, place?: 'group' | 'thread') => sayWithFiles(text, [file], place),
     sayWithFiles: (text: string, files: readonly SaidFile[]) => sayWithFiles(text, files),
     echo: (text: string) => say(text, { user_id: ids.bot }),

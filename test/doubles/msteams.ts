@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import type { TeamsConfig } from '../../channels/msteams/config.ts'
-import { type FileContent, sendContent } from './file-content.ts'
+import { createRedirects, type FileContent, sendContent } from './file-content.ts'
 import type { PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
 
 export const appId = '11111111-1111-4111-8111-111111111111'
@@ -53,6 +53,7 @@ export interface TeamsDouble {
   until(fits: () => boolean): Promise<void>
   /** The contents of files, by name. Every other file has a text. */
   files: Map<string, FileContent>
+  redirectNextDownload(address?: string): void
   /** What becomes of the next posts, one after the other. */
   fail(...faults: Fault[]): void
   activity(changes?: object): Record<string, unknown>
@@ -84,6 +85,7 @@ export async function openTeams(): Promise<TeamsDouble> {
   const asked: PostedActivity[] = []
   const changes = new EventTarget()
   const files: TeamsDouble['files'] = new Map()
+  const redirects = createRedirects()
   const server = createServer((request, response) => void serve(request, response))
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -96,6 +98,8 @@ export async function openTeams(): Promise<TeamsDouble> {
       return void reply(200, { keys })
     }
     if (pathname === '/token') return issueToken(new URLSearchParams(body), reply)
+    // Storage redirects to the host that has the bytes (microsoft/teams.ts, packages/apps/src/files/download.ts).
+    if (/^\/(?:files\/|picture)/.test(pathname) && redirects.answer(request.url, response)) return
     if (pathname.startsWith('/files/'))
       return sendContent(response, files.get(pathname.slice(7)) ?? `the content of ${pathname.slice(7)}`)
     if (pathname === '/picture.png' && isOwnToken(request)) return void response.end('a picture')
@@ -183,6 +187,7 @@ export async function openTeams(): Promise<TeamsDouble> {
     posted,
     tokens,
     files,
+    redirectNextDownload: redirects.redirectNextDownload,
     keyFetches: () => keyFetches,
     until: async (fits) => {
       while (!fits()) await once(changes, 'change')

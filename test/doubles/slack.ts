@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { SaidFile } from '../contracts.ts'
-import { type FileContent, sendContent } from './file-content.ts'
+import { createRedirects, type FileContent, sendContent } from './file-content.ts'
 import { linksIn, picturesIn } from './fetches.ts'
 
 const botToken = 'xoxb-canary-bot-token'
@@ -76,9 +76,12 @@ export async function startSlack() {
   /** Every message, those of people as well. */
   const history: Post[] = []
   const files: StoredFile[] = []
+  /** What `files.info` says of files that people have shared. */
+  const described = new Map<string, object>()
   /** The messages that were posted with buttons. */
   const asked: { post: Post; buttons: Button[] }[] = []
   const faults = new Map<string, Fault[]>()
+  const redirects = createRedirects()
   const served = new Map<string, { type: string; body: FileContent }>()
   let clock = 0
 
@@ -91,6 +94,7 @@ export async function startSlack() {
     posts,
     history,
     files,
+    described,
     asked,
     nextTs,
     base: () => base(),
@@ -128,12 +132,17 @@ export async function startSlack() {
     else response.writeHead(fault.status, fault.headers).end(fault.body ?? '')
   }
 
-  /** As at Slack, whoever may not read a file gets the page to sign in. */
+  /**
+   * As at Slack, whoever may not read a file gets the page to sign in, also after a redirect between Slack's hosts
+   * (github.com/openclaw/openclaw issue 63523 and pull request 14847; a PDF: github.com/curie-eng/curie pull request
+   * 2718).
+   */
   function serveFile(request: IncomingMessage, response: ServerResponse): void {
     const file = served.get(request.url?.slice('/files/'.length) ?? '')
     const isAllowed = request.headers.authorization === `Bearer ${botToken}`
     if (!file || !isAllowed) response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>')
-    else sendContent(response.writeHead(200, { 'content-type': file.type }), file.body)
+    else if (!redirects.answer(request.url, response))
+      sendContent(response.writeHead(200, { 'content-type': file.type }), file.body)
   }
 
   function storeFile(path: string, body: Buffer, response: ServerResponse): void {
@@ -261,6 +270,17 @@ export async function startSlack() {
         body: JSON.stringify(refuse('ratelimited')),
       }),
     keepFile,
+    /**
+     * Somebody of another organization shares a file: an event of Slack Connect holds only its id
+     * (docs.slack.dev/apis/slack-connect, "Files"; zenn.dev/straydog/articles/42c4152bf963e3 shows the event).
+     */
+    sayWithConnectFile(text: string, file: SaidFile | undefined): Promise<void> {
+      const id = `F0CONNECT${described.size}`
+      if (file) described.set(id, { id, ...describeFile(file) })
+      const stub = { id, mode: 'file_access', file_access: 'check_file_info', created: 0, timestamp: 0, user: '' }
+      return say(text, { subtype: 'file_share', files: [stub] })
+    },
+    redirectNextDownload: redirects.redirectNextDownload,
     sayWithFile: (text: string, file: SaidFile, place?: keyof typeof places) =>
       say(text, { subtype: 'file_share', files: [describeFile(file)], ...(place && places[place]) }),
     sayWithFiles: (text: string, all: readonly SaidFile[]) =>
@@ -289,6 +309,7 @@ interface MethodDeps {
   posts: Post[]
   history: Post[]
   files: StoredFile[]
+  described: ReadonlyMap<string, object>
   asked: { post: Post; buttons: Button[] }[]
   nextTs: () => string
   base: () => string
@@ -300,6 +321,7 @@ function createMethods({
   posts,
   history,
   files,
+  described,
   asked,
   nextTs,
   base,
@@ -419,7 +441,9 @@ function createMethods({
       return { ok: true, upload_url: `${base()}/upload/${id}`, file_id: id }
     },
     'files.completeUploadExternal': completeUpload,
-    'files.info': ({ file }) => {
+    'files.info': ({ file = '' }) => {
+      const known = described.get(file)
+      if (known) return { ok: true, file: known }
       const found = files.find(({ id }) => id === file)
       return found
         ? { ok: true, file: { id: file, channels: found.shared ? [ids.room] : [] } }

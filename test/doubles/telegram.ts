@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Platform } from '../contracts.ts'
-import { type FileContent, sendContent } from './file-content.ts'
+import { createRedirects, type FileContent, sendContent } from './file-content.ts'
 import { linksIn } from './fetches.ts'
 
 export interface TelegramConfig {
@@ -125,6 +125,7 @@ export async function openTelegram(): Promise<TelegramDouble> {
         document: { file_id: name, file_name: name, mime_type: type, file_size: size },
       })
     },
+    redirectNextDownload: state.redirects.redirectNextDownload,
     async press(label, query = {}) {
       const found = state.asked.findLast(({ buttons }) => buttons.some(({ text }) => text === label))
       const button = found?.buttons.find(({ text }) => text === label)
@@ -204,6 +205,7 @@ function createState() {
     unexpected: [] as string[],
     sockets: new Set<Socket>(),
     files: new Map<string, FileContent>(),
+    redirects: createRedirects(),
     migrated: new Map<string, number>(),
     nextNumber: () => number++,
     pushRaw,
@@ -222,7 +224,8 @@ function createState() {
 
 async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, prefix, path = ''] = /^(\/(?:file\/)?bot[^/]+)\/(.*)$/.exec(request.url ?? '') ?? []
-  if (prefix === `/file/bot${token}`) return serveFile(state, decodeURI(path), response)
+  if (prefix === `/file/bot${token}`)
+    return state.redirects.answer(request.url, response) ? undefined : serveFile(state, decodeURI(path), response)
   if (prefix !== `/bot${token}`) return refuse(response, { status: 401, description: 'Unauthorized' })
   const args = await argsOf(request)
   state.calls.push({ method: path, args })

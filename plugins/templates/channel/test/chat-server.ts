@@ -33,6 +33,8 @@ export async function openChatServer(): Promise<Platform<Settings>> {
   const author: { id: string; name: string; phone?: string } = { id: 'u1', name: 'Ada', phone: '+15550001111' }
   const sent = new Map<unknown, Sent>()
   const files: SaidFile[] = []
+  /** Where the next download is redirected to. A blank address is the same. */
+  let redirect: string | undefined
   const waiting = new Set<() => void>()
   let fault: Fault | undefined
 
@@ -71,7 +73,10 @@ export async function openChatServer(): Promise<Platform<Settings>> {
 
   /** Passes an error of the file on, by which its reader sees that it is not whole. */
   function serve(file: SaidFile | undefined, response: ServerResponse): void {
-    if (file) pipeline(file.content(), response, () => undefined)
+    const location = redirect
+    redirect = undefined
+    if (location !== undefined) response.writeHead(302, { location }).end()
+    else if (file) pipeline(file.content(), response, () => undefined)
     else response.writeHead(404).end()
   }
 
@@ -111,6 +116,7 @@ export async function openChatServer(): Promise<Platform<Settings>> {
     hideId: async () => void delete author.phone,
     forward: async (text) => say({ text, passedOnFrom: { name: 'Eve' } }),
     sayWithFile: async (text, file, place) => say({ text, files: [keepFile(file)], ...(place && places[place]) }),
+    redirectNextDownload: (address = '') => void (redirect = address),
     sayWithFiles: async (text, all) => say({ text, files: all.map(keepFile) }),
     disconnect: () => server.closeAllConnections(),
     loseNextAnswer: () => void (fault = 'lost'),
