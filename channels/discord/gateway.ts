@@ -89,13 +89,20 @@ export async function openGateway(deps: GatewayDeps): Promise<{ close(): Promise
   }
 }
 
+const noSessions =
+  'Discord lets the bot begin no more sessions today. Another program may connect with its token all the time.'
+
 /** Resolves when Discord delivers events. */
 async function connect(
   manager: WebSocketManager,
   { signal, apiRoot }: Pick<GatewayDeps, 'signal' | 'apiRoot'>,
 ): Promise<void> {
   const limit = { ms: connectMs, signals: [signal], reason: () => new Error('Discord did not answer in time.') }
-  await withDeadline(limit, () => manager.connect()).catch((error: unknown) => {
+  await withDeadline(limit, async () => {
+    const { session_start_limit: limit } = await manager.fetchGatewayInformation()
+    if (limit.remaining === 0) throw Object.assign(new Error(noSessions), { retryAfterMs: limit.reset_after })
+    await manager.connect()
+  }).catch((error: unknown) => {
     throw errorOfFailure(error, apiRoot)
   })
 }

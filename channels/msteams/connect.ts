@@ -4,7 +4,7 @@ import { connectError } from 'svc-gateway/kit'
 import type { TeamsConfig } from './config.ts'
 import { createConversations } from './conversations.ts'
 import { createReceiver } from './requests.ts'
-import { createTokens, tokenUrlOf } from './tokens.ts'
+import { createTokens, tokenServiceOf } from './tokens.ts'
 import { createTrust } from './trust.ts'
 
 const defaultServiceUrl = 'https://smba.trafficmanager.net/teams'
@@ -13,7 +13,7 @@ export async function connect(config: TeamsConfig, context: ChannelContext): Pro
   const tokens = createTokens(config, context.signal)
   // Refused credentials show now and not with the first message.
   await tokens.get().catch((error: unknown) => {
-    throw connectError(error, { name: 'The token service of Microsoft', url: tokenUrlOf(config), setting: 'tokenUrl' })
+    throw connectError(error, tokenServiceOf(config))
   })
   const trust = createTrust(config)
   const conversations = createConversations(tokens, context.signal)

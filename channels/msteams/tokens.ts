@@ -1,4 +1,5 @@
 // The bot's access token, kept until shortly before it expires.
+import { connectStatusError, type Service } from 'svc-gateway/kit'
 import { AuthError } from 'svc-gateway/plugin'
 import type { TeamsConfig } from './config.ts'
 
@@ -18,7 +19,14 @@ export interface Tokens {
 const marginMs = 5 * 60_000
 const timeoutMs = 15_000
 
-export const tokenUrlOf = ({ tenantId, tokenUrl }: TeamsConfig): string =>
+/** Where the bot gets its tokens, for errors. */
+export const tokenServiceOf = (config: TeamsConfig): Service => ({
+  name: 'The token service of Microsoft',
+  url: tokenUrlOf(config),
+  setting: 'tokenUrl',
+})
+
+const tokenUrlOf = ({ tenantId, tokenUrl }: TeamsConfig): string =>
   tokenUrl ?? `https://login.microsoftonline.com/${encodeURIComponent(tenantId)}/oauth2/v2.0/token`
 
 export function createTokens(config: TeamsConfig, signal: AbortSignal): Tokens {
@@ -43,7 +51,7 @@ export function createTokens(config: TeamsConfig, signal: AbortSignal): Tokens {
     })
     if (response.status === 400 || response.status === 401)
       throw new AuthError('Microsoft refuses the credentials; check appId, appPassword and tenantId.')
-    if (!response.ok) throw new Error(`The token service of Microsoft answered ${response.status}.`)
+    if (!response.ok) throw connectStatusError(response, tokenServiceOf(config))
     const { access_token: token, expires_in: seconds } = (await response.json()) as Record<string, unknown>
     if (typeof token !== 'string' || typeof seconds !== 'number')
       throw new Error('The token service answered without a token.')

@@ -30,13 +30,24 @@ export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<v
   const { context } = deps
   const events = createSerialQueue()
   const stop = new AbortController()
-  let current = await start()
+  const signal = AbortSignal.any([context.signal, stop.signal])
+  let current: SocketModeClient | undefined
+  let replacement: Promise<void> | undefined
+  current = await start()
 
   async function start(): Promise<SocketModeClient> {
-    const socket = await createSocket(deps)
+    const socket = await createSocket(deps, signal)
+    let reason = 'Slack closed the connection at once.'
     socket.on('slack_event', (envelope: Envelope) => void events.add(() => handle(envelope)))
-    forwardWellFormed(socket, { onReplace: () => void replace(socket), log: context.log })
-    await startSocket(socket, { signal: context.signal, apiRoot: deps.options.slackApiUrl })
+    forwardWellFormed(socket, {
+      onDisconnect(isDisabled) {
+        if (socket === current) return isDisabled ? lose(disabled) : replace(socket)
+        reason = isDisabled ? disabled : 'Slack asked for another connection at once.'
+        void closeSocket(socket)
+      },
+      log: context.log,
+    })
+    await startSocket(socket, { signal, apiRoot: deps.options.slackApiUrl, reason: () => reason })
     socket.once('disconnected', () => socket === current && lose('Slack closed the connection.'))
     return socket
   }
@@ -52,54 +63,71 @@ export async function openSocket(deps: SocketDeps): Promise<{ close(): Promise<v
     }
   }
 
-  /** Slack announces the end of a connection. The new one is open before the old one closes, so there is no gap. */
-  async function replace(old: SocketModeClient): Promise<void> {
-    if (stop.signal.aborted || old !== current) return
+  /** Slack announces the end of a connection, maybe twice: it warns of it, and then asks for another one. */
+  function replace(old: SocketModeClient): void {
+    if (!stop.signal.aborted) replacement ??= open(old).finally(() => (replacement = undefined))
+  }
+
+  /** The new connection is open before the old one closes, so there is no gap. */
+  async function open(old: SocketModeClient): Promise<void> {
     try {
       current = await start()
-      await closeSocket(stop.signal.aborted ? current : old)
+      await closeSocket(old)
     } catch (error) {
-      lose(error instanceof AuthError ? error : 'Slack asked for a new connection, which could not be opened.')
+      const isClear = error instanceof AuthError || 'retryAfterMs' in (error as object)
+      lose(isClear ? error : 'Slack asked for a new connection, which could not be opened.')
     }
   }
 
-  function lose(reason: string | AuthError): void {
+  function lose(reason: unknown): void {
     if (!stop.signal.aborted) context.lost(reason)
   }
 
   return {
     async close() {
       stop.abort()
-      await events.settled()
-      await closeSocket(current)
+      await Promise.all([events.settled(), replacement])
+      if (current) await closeSocket(current)
     },
   }
 }
 
-async function createSocket({ appToken, options }: SocketDeps): Promise<SocketModeClient> {
+const disabled = 'Socket Mode is switched off for the app. Switch it on under "Socket Mode" in its settings.'
+
+async function createSocket({ appToken, options }: SocketDeps, signal: AbortSignal): Promise<SocketModeClient> {
   const { SocketModeClient } = await import('@slack/socket-mode')
-  const { logger, ...clientOptions } = options
+  const { logger, ...others } = options
+  const clientOptions: typeof options = {
+    ...others,
+    // The library opens a socket when its call is answered, also after `disconnect`.
+    fetch: (url, init) =>
+      fetch(url, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) }),
+  }
   // The library's own reconnecting waits at least five seconds, and a failure of it would end the process.
   return new SocketModeClient({ appToken, autoReconnectEnabled: false, clientOptions, ...(logger && { logger }) })
 }
 
-async function startSocket(
-  socket: SocketModeClient,
-  { signal, apiRoot }: { signal: AbortSignal; apiRoot: string },
-): Promise<void> {
+interface Starting {
+  signal: AbortSignal
+  apiRoot: string
+  /** Why the connection ended before its greeting. */
+  reason(): string
+}
+
+async function startSocket(socket: SocketModeClient, { signal, apiRoot, reason }: Starting): Promise<void> {
   const end = () => void socket.disconnect()
   const timer = setTimeout(end, helloMs)
+  signal.addEventListener('abort', end, { once: true })
   try {
     await socket.start()
     signal.throwIfAborted()
   } catch (error) {
     await closeSocket(socket)
     // The library rejects with nothing if the connection closes.
-    throw error === undefined
-      ? new Error('Slack closed the connection at once.')
-      : toAuthError(error, { token: appTokenName, apiRoot })
+    throw error === undefined ? new Error(reason()) : toAuthError(error, { token: appTokenName, apiRoot })
   } finally {
     clearTimeout(timer)
+    signal.removeEventListener('abort', end)
   }
 }
 
@@ -113,17 +141,18 @@ async function closeSocket(socket: SocketModeClient): Promise<void> {
 }
 
 interface Forwarding {
-  onReplace(): void
+  /** Slack is about to close the connection, because it wants another one or because it allows none any more. */
+  onDisconnect(isDisabled: boolean): void
   log: ChannelContext['log']
 }
 
 /** The library fails with an unhandled rejection if a message has another shape than it expects. */
-function forwardWellFormed(socket: SocketModeClient, { onReplace, log }: Forwarding): void {
+function forwardWellFormed(socket: SocketModeClient, { onDisconnect, log }: Forwarding): void {
   const handlers = socket.listeners('ws_message')
   socket.removeAllListeners('ws_message')
   socket.on('ws_message', (data: unknown) => {
     const message = fieldsOfJson(String(data))
-    if (message['type'] === 'disconnect') onReplace()
+    if (message['type'] === 'disconnect') onDisconnect(message['reason'] === 'link_disabled')
     else if (isExpected(message)) for (const handler of handlers) handler(data, false)
     else log.debug({}, 'a message of Slack was ignored: it has an unknown shape')
   })

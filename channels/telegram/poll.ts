@@ -9,6 +9,11 @@ import { type Bot, readMessage, readPress } from './message.ts'
 const pollSeconds = 30
 /** An answer that is later than this never comes. */
 const deadlineMs = (pollSeconds + 15) * 1000
+/** The next connection deletes the webhook. If the other program sets it again, only a person can decide. */
+const webhookReason =
+  'Another program has set a webhook for this bot, so Telegram sends the messages there. The channel deletes it when it ' +
+  'connects again. If this repeats, stop that program, or delete the webhook there with the method deleteWebhook.'
+
 /** How long Telegram may take to answer to the confirmation of a press. */
 const confirmMs = 5000
 /** Pause after another program has read the bot's messages. */
@@ -50,12 +55,12 @@ export async function poll(client: Client, { context, me, signal }: Polling): Pr
   function waitAfter(error: unknown): number | undefined {
     const answer = apiErrorOf(error)
     if (answer?.error_code === 429) return (answer.parameters.retry_after ?? 1) * 1000
-    if (answer?.error_code === 409) {
+    if (answer?.error_code === 409 && answer.description.includes('webhook')) lost(webhookReason)
+    else if (answer?.error_code === 409) {
       if (!inConflict) log.warn({}, 'another program reads the messages of this bot; only one of them can')
       inConflict = true
       return pauseMs
-    }
-    if (answer?.error_code === 401) lost(new AuthError('Telegram refuses the bot token.'))
+    } else if (answer?.error_code === 401) lost(new AuthError('Telegram refuses the bot token.'))
     else lost(answer ? `Telegram answered ${answer.error_code}.` : 'Telegram could not be reached.')
     return undefined
   }

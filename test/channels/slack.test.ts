@@ -620,6 +620,54 @@ describe('the connection to Slack', () => {
     expect(double.connections()).toEqual({ open: 0, all: 1 })
   })
 
+  it('is replaced once when Slack warns of its end and then asks for another one', async () => {
+    const double = await open()
+    const { next, lost, close } = await connect(double)
+    double.sendRaw(JSON.stringify({ type: 'disconnect', reason: 'warning' }))
+    double.sendRaw(refresh)
+    await double.until(() => double.connections().all === 2)
+    await double.say('two')
+    await next(1)
+    await double.until(() => double.connections().open === 1)
+    expect(double.calls.filter(({ method }) => method === 'apps.connections.open')).toHaveLength(2)
+    await close()
+    await double.until(() => double.connections().open === 0)
+    expect(lost).toEqual([])
+  })
+
+  it.each([
+    ['refresh_requested', 'Slack asked for another connection at once.'],
+    ['link_disabled', 'Socket Mode is switched off for the app. Switch it on under "Socket Mode" in its settings.'],
+  ])('is not opened if Slack ends it before its greeting: %s', async (reason, message) => {
+    for (const hello of [true, false]) {
+      const double = await open()
+      double.greetNext({ type: 'disconnect', reason }, { hello })
+      const connecting = connectChannel(slack, double.config)
+      await expect(connecting).rejects.toThrow(message)
+      await expect(connecting).rejects.not.toSatisfy(isAuthError)
+      await double.until(() => double.connections().open === 0)
+    }
+  })
+
+  it('is reported as lost if Socket Mode is switched off', async () => {
+    const double = await open()
+    const { lost } = await connect(double)
+    double.sendRaw(JSON.stringify({ type: 'disconnect', reason: 'link_disabled' }))
+    await expect.poll(() => lost).not.toEqual([])
+    expect(lost[0]).toMatch('Socket Mode is switched off')
+  })
+
+  it('is not replaced by one that outlives the channel', async () => {
+    const double = await open()
+    const { close, lost } = await connect(double)
+    double.greetNext({ type: 'silence' }, { hello: false })
+    double.sendRaw(refresh)
+    await double.until(() => double.connections().all === 2)
+    await close()
+    await double.until(() => double.connections().open === 0)
+    expect(lost).toEqual([])
+  })
+
   it('closes even if Slack leaves its side open', async () => {
     const double = await open()
     const { close } = await connect(double)

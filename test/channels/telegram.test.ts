@@ -411,6 +411,18 @@ describe('the connection to Telegram', () => {
       (error: Error) => error,
     )
 
+  it('is lost when a webhook is set meanwhile, and says so', async () => {
+    const { double, lost, logged } = await connect()
+    await double.polled()
+    // As tdlib/telegram-bot-api has it in `telegram-bot-api/Client.cpp`.
+    const description =
+      "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"
+    double.fail('getUpdates', { status: 409, description })
+    double.push({ text: 'ends the poll' })
+    expect(await lost).toMatch(/^Another program has set a webhook .* deleteWebhook/)
+    expect(JSON.stringify(logged)).not.toContain('another program reads')
+  })
+
   it('removes a webhook, which would keep the messages away', async () => {
     const { double } = await connect()
     expect(double.calls('deleteWebhook')).toEqual([{}])

@@ -258,6 +258,7 @@ export async function startSlack() {
     confirmed: socketMode.confirmed,
     waiting: socketMode.waiting,
     freezeClosing: socketMode.freezeClosing,
+    greetNext: socketMode.greetNext,
     until,
     loseNextAnswer: () => faultNext('chat.postMessage', 'lose'),
     answerNext: (status: number) =>
@@ -485,6 +486,8 @@ function createSocketMode({ changed, address }: { changed: () => void; address: 
   const tickets = new Set<string>()
   const waiting: Envelope[] = []
   const confirmed: string[] = []
+  /** What the next connections get before `hello`, and whether they get that. */
+  const greetings: { first: object; hello: boolean }[] = []
   let count = 0
   let opened = 0
 
@@ -512,6 +515,9 @@ function createSocketMode({ changed, address }: { changed: () => void; address: 
     sockets.push(socket)
     socket.on('message', (data: Buffer) => confirm(JSON.parse(data.toString()) as { envelope_id: string }))
     socket.on('close', changed)
+    const greeting = greetings.shift()
+    if (greeting) socket.send(JSON.stringify(greeting.first))
+    if (greeting?.hello === false) return changed()
     socket.send(JSON.stringify({ type: 'hello', num_connections: sockets.filter(isOpen).length }))
     for (const envelope of waiting) transmit(envelope)
     changed()
@@ -555,6 +561,8 @@ function createSocketMode({ changed, address }: { changed: () => void; address: 
     confirmed,
     waiting,
     /** From now on, the double leaves its side of a connection open, as Slack does. */
+    /** The next connection gets this before `hello`, or instead of it. */
+    greetNext: (first: object, { hello }: { hello: boolean }) => void greetings.push({ first, hello }),
     freezeClosing(): void {
       for (const socket of sockets) (socket as unknown as { _socket: { end(): void } })._socket.end = () => undefined
     },
