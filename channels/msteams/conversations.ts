@@ -1,6 +1,6 @@
 // Posts activities to conversations, and tells what became of them.
 import { AuthError, type SendResult } from 'svc-gateway/plugin'
-import { resultOfError, resultOfResponse } from 'svc-gateway/kit'
+import { entryOf, fieldsOf, resultOfError, resultOfResponse } from 'svc-gateway/kit'
 import type { Tokens } from './tokens.ts'
 
 interface Place {
@@ -59,23 +59,41 @@ async function readToken(tokens: Tokens): Promise<string | SendResult> {
     return await tokens.get()
   } catch (error) {
     const detail = 'The bot has no access token.'
-    return { outcome: 'failed', reason: error instanceof AuthError ? 'auth' : 'transient', detail }
+    const { retryAfterMs } = error as { retryAfterMs?: number }
+    return { outcome: 'failed', reason: error instanceof AuthError ? 'auth' : 'transient', detail, retryAfterMs }
   }
 }
 
+/** Teams did not accept the message, and its documentation says to try again. */
+const passing: ReadonlySet<number> = new Set([412, 502, 503, 504])
+
 async function readRefusal(response: Response, discard: () => boolean): Promise<SendResult> {
-  await response.body?.cancel()
-  const result = resultOfResponse(response)
+  const { status, headers } = response
+  const body: unknown = await response.json().catch(() => undefined)
+  const result = resultOfResponse({ status: passing.has(status) ? 503 : status, headers })
+  const detail = `The platform answered ${status}.`
   // A token can be revoked before it expires, so the message is tried again with a new one.
-  if (response.status === 401)
-    return { outcome: 'failed', reason: discard() ? 'auth' : 'transient', detail: result.detail }
-  // Teams answers so when two changes of a conversation meet, and then does not accept the message.
-  if (response.status === 412) return { outcome: 'failed', reason: 'transient', detail: result.detail }
-  return response.status === 403
-    ? {
-        outcome: 'failed',
-        reason: 'permanent',
-        detail: 'Teams refuses the message (403): the bot is not in the conversation.',
-      }
-    : result
+  if (status === 401) return { outcome: 'failed', reason: discard() ? 'auth' : 'transient', detail }
+  return status === 403
+    ? { outcome: 'failed', reason: 'permanent', detail: explainRefusal(fieldsOf(fieldsOf(body)['error'])['code']) }
+    : { ...result, detail }
+}
+
+function explainRefusal(code: unknown): string {
+  const known = typeof code === 'string' && /^[A-Za-z]{1,60}$/.test(code) ? code : undefined
+  const reason = entryOf(refusals, known ?? '')
+  const answer = known === undefined ? '403' : `403, ${known}`
+  return `Teams refuses the message${reason === undefined ? '' : `: ${reason}`} (${answer}).`
+}
+
+/** From Microsoft's table of the status codes of bots. */
+const refusals: Readonly<Record<string, string>> = {
+  BotDisabledByAdmin: 'an administrator has blocked the app',
+  BotNotInConversationRoster: 'the bot is not in the conversation; add the app there again',
+  ConversationBlockedByUser: 'the person has blocked the bot',
+  ForbiddenOperationException: 'the app is not installed for this person',
+  InvalidBotApiHost:
+    'the tenant is one of the government; set serviceUrl to https://smba.infra.gcc.teams.microsoft.com',
+  MessageWritesBlocked: 'the person has blocked the bot or removed the app',
+  NotEnoughPermissions: 'the app lacks a permission',
 }

@@ -1,6 +1,7 @@
 // Reads a message from an activity of a verified request.
-import { type Attachment, type InboundMessage } from 'svc-gateway/plugin'
-import { fetchFile, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import type { InboundMessage } from 'svc-gateway/plugin'
+import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { readAttachments } from './attachments.ts'
 import type { Tokens } from './tokens.ts'
 import type { Trust } from './trust.ts'
 
@@ -24,7 +25,7 @@ interface Activity {
 }
 
 /** Undefined if it is no message of a person. */
-export function readMessage(activity: object, deps: InboundDeps): InboundMessage | undefined {
+export async function readMessage(activity: object, deps: InboundDeps): Promise<InboundMessage | undefined> {
   const { id, text, value, serviceUrl, from, recipient, conversation, entities, attachments } = activity as Activity
   const botId = recipient?.id
   const [sender, ...otherIds] = [from?.aadObjectId, from?.id].flatMap((one) => textOf(one) ?? [])
@@ -35,17 +36,16 @@ export function readMessage(activity: object, deps: InboundDeps): InboundMessage
     .filter(({ type, mentioned }) => type === 'mention' && idOf(mentioned) === botId)
   const name = textOf(from?.name)
   const choice = textOf(fieldsOf(value)['choice'])
+  const group = groupOf(conversation?.conversationType)
   return {
     id: `${to}/${String(id)}`,
     from: { id: sender, ...(otherIds.length > 0 && { otherIds }), ...(name !== undefined && { name }) },
     to,
     text: choice ?? removeMentions(textOf(text) ?? '', mentions),
     ...(threadId !== undefined && { threadId }),
-    ...groupOf(conversation?.conversationType),
+    ...(group && { group }),
     mentioned: mentions.length > 0 || choice !== undefined,
-    attachments: listOf(attachments)
-      .map(fieldsOf)
-      .flatMap((attachment) => readAttachment(attachment, deps) ?? []),
+    attachments: await readAttachments(listOf(attachments).map(fieldsOf), { ...deps, isInGroup: group !== undefined }),
     route: { serviceUrl: String(serviceUrl) },
   }
 }
@@ -58,39 +58,22 @@ function splitConversation(id: string): [to: string, threadId?: string] {
   return threadId === undefined ? [to] : [to, threadId]
 }
 
-function groupOf(type: unknown): Pick<InboundMessage, 'group'> {
-  if (type === 'channel') return { group: 'channel' }
-  return type === 'groupChat' ? { group: 'group' } : {}
+function groupOf(type: unknown): InboundMessage['group'] {
+  if (type === 'channel') return 'channel'
+  return type === 'groupChat' ? 'group' : undefined
 }
 
-/** A mention's `text` is the mark that stands for it in the message: `<at>Bot</at>`. */
+/** Teams puts `&nbsp;` between a mention and what follows. */
 const removeMentions = (text: string, mentions: readonly Record<string, unknown>[]): string =>
   mentions
-    .reduce((rest, mention) => (textOf(mention['text']) ? rest.replaceAll(String(mention['text']), '') : rest), text)
+    .reduce((rest, mention) => rest.replaceAll(markOf(mention), ''), text)
+    .replaceAll('&nbsp;', ' ')
     .trim()
 
-const downloadType = 'application/vnd.microsoft.teams.file.download.info'
-
-/** Files have an address of their own that needs no token; pictures in the text need the token of the bot. */
-function readAttachment(
-  { contentType, contentUrl, content, name }: Record<string, unknown>,
-  { tokens, trust }: InboundDeps,
-): Attachment | undefined {
-  if (contentType === downloadType) {
-    const { downloadUrl, fileType } = (content ?? {}) as Record<string, unknown>
-    const file = { name: textOf(name) ?? 'file', type: `application/${textOf(fileType) ?? 'octet-stream'}` }
-    if (!trust.isFileUrl(downloadUrl)) return file
-    return { ...file, read: (signal) => fetchFile(downloadUrl, { isOwn: ({ href }) => trust.isFileUrl(href), signal }) }
-  }
-  const type = textOf(contentType)
-  if (!type?.startsWith('image/')) return undefined
-  const picture = { name: textOf(name) ?? 'picture', type }
-  if (!trust.isServiceUrl(contentUrl)) return picture
-  return {
-    ...picture,
-    read: async (signal) => {
-      const headers = { authorization: `Bearer ${await tokens.get()}` }
-      return await fetchFile(contentUrl, { isOwn: ({ href }) => trust.isServiceUrl(href), headers, signal })
-    },
-  }
+/** The `text` of a mention is the mark that stands for it: `<at>Bot</at>`. It is missing if the name has a `&`. */
+function markOf({ text, mentioned }: Record<string, unknown>): string | RegExp {
+  const name = textOf(fieldsOf(mentioned)['name'])
+  if (textOf(text) || name === undefined) return textOf(text) ?? /(?!)/g
+  const names = [name, name.replaceAll('&', '&amp;')].map(RegExp.escape)
+  return new RegExp(`<at(?:\\s[^<>]*)?>(?:${names.join('|')})</at>`, 'g')
 }

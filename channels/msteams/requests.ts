@@ -50,7 +50,7 @@ export function createReceiver(
   }
 
   async function accept(activity: Fields, signal: AbortSignal): Promise<PlatformResponse> {
-    const message = activity['type'] === 'message' ? readMessage(activity, { tokens, trust }) : undefined
+    const message = activity['type'] === 'message' ? await readMessage(activity, { tokens, trust }) : undefined
     if (message) await context.receive(message, { signal })
     else context.log.debug({ type: textOf(activity['type']) }, 'activity ignored: it is not a message to the bot')
     return { status: 200 }

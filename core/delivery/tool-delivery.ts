@@ -10,7 +10,7 @@ import {
 } from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
 import type { AcceptCommand, AcceptResult, DeliveryFile, NewRoute, Store } from '../store/store.ts'
-import { mediaTypeOf } from './outbox/media-type.ts'
+import { mediaTypeOf } from '../kit/media-type.ts'
 import type { Recipients } from './recipient.ts'
 
 export interface ToolDelivery {

@@ -83,8 +83,11 @@ channelContract(
           ...place,
           entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
         }),
-      sayWithFile: (text: string, file: SaidFile, where) =>
-        say(text, { attachments: [describeFile(file)], ...(where && place) }),
+      sayWithFile: async (text: string, file: SaidFile, where) => {
+        if (where) await say(text, { attachments: [textWithFile], ...place })
+        else await say(text, { attachments: [describeFile(file)] })
+        return where && 'withheld'
+      },
       redirectNextDownload: double.redirectNextDownload,
       sayWithFiles: (text: string, files) => say(text, { attachments: files.map(describeFile) }),
       echo: (text: string) => say(text, { from: { id: botOf(double) } }),
@@ -96,6 +99,15 @@ channelContract(
   },
   { without: ['answer', 'disconnect', 'forward', 'hideId'] },
 )
+
+/**
+ * What a bot gets of a file in a channel: its id, in the text as HTML (github.com/openclaw/openclaw pull request 64645;
+ * MicrosoftDocs/msteams-docs, msteams-platform/bots/how-to/bots-filesv4.md: files only in personal chats).
+ */
+const textWithFile = {
+  contentType: 'text/html',
+  content: '<p>See.</p><attachment id="1150d938-8870-4044-9f2c-5bbdeba70c9d"></attachment>',
+}
 
 const { signal } = new AbortController()
 
@@ -311,7 +323,7 @@ describe('a message', () => {
     })
     const attachments = [
       download(`${double.url}/files/plan`),
-      { contentType: 'image/png', contentUrl: `${double.url}/picture.png` },
+      { contentType: 'image/png', contentUrl: `${double.url}/teams/v3/attachments/1/views/original` },
       download('http://169.254.169.254/latest'),
       { contentType: 'text/html', content: '<p>hello</p>' },
     ]
@@ -322,6 +334,59 @@ describe('a message', () => {
     expect(await readText(picture!)).toBe('a picture')
     expect(strange).toEqual({ name: 'plan.pdf', type: 'application/pdf' })
     expect(rest).toEqual([])
+  })
+})
+
+describe('a file in a channel or a group chat', () => {
+  const team = { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel' }
+  const chat = { id: '19:chat@thread.v2', conversationType: 'groupChat' }
+  const html = (content: string) => ({ contentType: 'text/html', content })
+  const told = [{ name: 'file', type: 'application/vnd.microsoft.teams.file.withheld' }]
+  const withFile = html(textWithFile.content)
+
+  it.each([
+    ['is told', { attachments: [withFile], conversation: team }, told],
+    ['is told in a group chat', { attachments: [withFile], conversation: chat }, told],
+    // github.com/microsoft/botbuilder-dotnet issue 6710.
+    ['is told if it is all there is', { text: '', attachments: [html('')], conversation: team }, told],
+    ['is none if the message only has marks', { attachments: [html('<b>hi</b>')], conversation: team }, []],
+    ['is none if a message is quoted', { attachments: [html('<attachment id="17">')], conversation: chat }, []],
+    ['is none in a chat, where files come', { attachments: [withFile] }, []],
+    ['is none if there is no HTML', { attachments: [html(5 as never), null] }, []],
+  ])('%s', async (_what, changes, attachments) => {
+    await receive(changes)
+    expect(received[0]?.attachments).toEqual(attachments)
+  })
+})
+
+describe('the type of a file', () => {
+  it.each([
+    ['shot.PNG', 'png', 'image/png'],
+    ['notes.md', 'md', 'text/markdown'],
+    ['data', 'csv', 'text/csv'],
+    ['plan.xyz', 'xyz', 'application/octet-stream'],
+    ['plan.pdf', undefined, 'application/pdf'],
+  ])('%s (%s) is %s', async (name, fileType, type) => {
+    const content = { downloadUrl: `${double.url}/files/a`, fileType }
+    await receive({
+      attachments: [{ contentType: 'application/vnd.microsoft.teams.file.download.info', name, content }],
+    })
+    expect(received[0]?.attachments).toMatchObject([{ name, type }])
+  })
+
+  it('of a picture in the text, which comes as image/*, is looked up', async () => {
+    const picture = (path: string) => ({
+      contentType: 'image/*',
+      contentUrl: `${double.url}/teams/v3/attachments/${path}`,
+    })
+    const attachments = [picture('1/views/original'), picture('unknown/views/original'), { contentType: 'image/*' }]
+    await receive({ attachments })
+    expect(received[0]?.attachments).toMatchObject([
+      { name: 'picture.jpeg', type: 'image/jpeg' },
+      { name: 'picture', type: 'image/*' },
+      { name: 'picture', type: 'image/*' },
+    ])
+    expect(await readText(received[0]!.attachments![0]!)).toBe('a picture')
   })
 })
 
@@ -344,13 +409,34 @@ describe('sending', () => {
       { status: 503, headers: { 'retry-after': '3' } },
       { outcome: 'failed', reason: 'transient', retryAfterMs: 3000 },
     ],
-    [{ status: 502 }, { outcome: 'unknown' }],
+    [{ status: 502 }, { outcome: 'failed', reason: 'transient' }],
+    [
+      { status: 504, headers: { 'retry-after': '3' } },
+      { outcome: 'failed', reason: 'transient', retryAfterMs: 3000 },
+    ],
+    [{ status: 500 }, { outcome: 'unknown' }],
     ['drop-before' as const, { outcome: 'unknown' }],
     ['drop-after' as const, { outcome: 'unknown' }],
   ])('reports %j as %j and sends once', async (fault, result) => {
     double.fail(fault)
     expect(await send('hello')).toMatchObject(result)
     expect(double.posted).toHaveLength(fault === 'drop-after' ? 1 : 0)
+  })
+
+  it.each([
+    ['BotDisabledByAdmin', /an administrator has blocked the app \(403, BotDisabledByAdmin\)/],
+    ['BotNotInConversationRoster', /the bot is not in the conversation/],
+    ['ConversationBlockedByUser', /the person has blocked the bot/],
+    ['ForbiddenOperationException', /the app is not installed for this person/],
+    ['InvalidBotApiHost', /set serviceUrl to https:\/\/smba\.infra\.gcc\.teams\.microsoft\.com/],
+    ['NotEnoughPermissions', /the app lacks a permission/],
+    ['SomethingNew', /^Teams refuses the message \(403, SomethingNew\)\.$/],
+    ['canary text', /^Teams refuses the message \(403\)\.$/],
+  ])('says why Teams refuses it with 403: %s', async (code, detail) => {
+    double.fail({ status: 403, body: { error: { code, message: 'canary text' } } })
+    const result = await send('hello')
+    expect(result).toMatchObject({ outcome: 'failed', reason: 'permanent', detail: expect.stringMatching(detail) })
+    expect(JSON.stringify(result)).not.toContain('canary')
   })
 
   it('reports a refused connection as transient', async () => {

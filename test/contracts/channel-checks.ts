@@ -704,7 +704,7 @@ async function keepsTextsOutOfLog<Config>({ platform, gateway, can }: Scene<Conf
     say: () => platform.say!(canary),
     sayInGroup: () => platform.sayInGroup!(canary, { mentioned: true }),
     sayInThread: () => platform.sayInThread!(canary),
-    sayWithFile: () => platform.sayWithFile!(canary, file),
+    sayWithFile: async () => void (await platform.sayWithFile!(canary, file)),
   }
   for (const [ability, say] of Object.entries(ways)) {
     if (!can(ability as PlatformAbility)) continue

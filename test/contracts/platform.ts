@@ -34,9 +34,10 @@ export interface Platform<Config> {
   /**
    * Somebody writes a message with a file. The double serves its `content` to whoever downloads it, at the speed at
    * which it is read. `place` is given only if the double has `sayInGroup` or `sayInThread`: where these say it. The text
-   * may be empty.
+   * may be empty. Resolves with `withheld` if the platform does not give files of this place to the account: the message
+   * must still say that there was one.
    */
-  sayWithFile?(text: string, file: SaidFile, place?: 'group' | 'thread'): Promise<void>
+  sayWithFile?(text: string, file: SaidFile, place?: 'group' | 'thread'): Promise<void | 'withheld'>
   /** Somebody writes one message with several files. */
   sayWithFiles?(text: string, files: readonly SaidFile[]): Promise<void>
   /**

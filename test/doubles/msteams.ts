@@ -35,7 +35,7 @@ export const actionsOf = ({ attachments = [] }: PostedActivity): Action[] =>
   attachments.flatMap(({ content }) => content.actions)
 
 type Fault =
-  | { status: number; headers?: Record<string, string> }
+  | { status: number; headers?: Record<string, string>; body?: object }
   | { statusAfter: number }
   | 'drop-before'
   | 'drop-after'
@@ -99,10 +99,17 @@ export async function openTeams(): Promise<TeamsDouble> {
     }
     if (pathname === '/token') return issueToken(new URLSearchParams(body), reply)
     // Storage redirects to the host that has the bytes (microsoft/teams.ts, packages/apps/src/files/download.ts).
-    if (/^\/(?:files\/|picture)/.test(pathname) && redirects.answer(request.url, response)) return
+    if (/^\/files\/|views\/original$/.test(pathname) && redirects.answer(request.url, response)) return
     if (pathname.startsWith('/files/'))
       return sendContent(response, files.get(pathname.slice(7)) ?? `the content of ${pathname.slice(7)}`)
-    if (pathname === '/picture.png' && isOwnToken(request)) return void response.end('a picture')
+    // The attachments API of the Bot Framework (learn.microsoft.com/azure/bot-service/rest-api: "Attachment operations").
+    const [, picture] = /^\/teams\/v3\/attachments\/([^/]+)(?:\/views\/original)?$/.exec(pathname) ?? []
+    if (picture !== undefined && isOwnToken(request) && pathname.endsWith('/views/original'))
+      return void response.end('a picture')
+    if (picture !== undefined && isOwnToken(request))
+      return picture === 'unknown'
+        ? void reply(404, {})
+        : void reply(200, { name: 'original', type: 'image/jpeg', views: [] })
     const [, conversation] = /^\/teams\/v3\/conversations\/([^/]+)\/activities$/.exec(pathname) ?? []
     if (request.method === 'POST' && conversation !== undefined)
       return post({ request, response, reply }, conversation, body)
@@ -133,7 +140,7 @@ export async function openTeams(): Promise<TeamsDouble> {
     const fault = faults.shift()
     if (!isOwnToken(request)) return void reply(401, {})
     if (fault === 'drop-before') return void response.destroy()
-    if (typeof fault === 'object' && 'status' in fault) return void reply(fault.status, {}, fault.headers)
+    if (typeof fault === 'object' && 'status' in fault) return void reply(fault.status, fault.body ?? {}, fault.headers)
     const id = `activity-${++postCount}`
     const activity: PostedActivity = {
       conversation: decodeURIComponent(conversation),

@@ -1,6 +1,6 @@
 // The media type of a file, from the extension of its name.
 import { extname } from 'node:path'
-import { entryOf } from '../../kit/payload.ts'
+import { entryOf } from './payload.ts'
 
 const types: Readonly<Record<string, string>> = {
   csv: 'text/csv',
