@@ -4,7 +4,7 @@ import { entryOf, connectError, connectStatusError, resultOfError, resultOfRespo
 import { AuthError, type SendResult } from 'svc-gateway/plugin'
 
 /** The calls that the channel makes. */
-export type DiscordApi = Pick<API, 'channels' | 'interactions' | 'users'>
+export type DiscordApi = Pick<API, 'channels' | 'guilds' | 'interactions' | 'users'>
 
 export interface Failure {
   /** The status of the answer. Absent: there was no answer. */

@@ -7,7 +7,7 @@ import { fetchMissed } from './catch-up.ts'
 import { type DiscordApi, errorOfFailure, failureOf, refusedToken } from './failure.ts'
 import type { GatewayDeps } from './gateway.ts'
 import { type DiscordMessage, type Press, readMessage, readPress } from './messages.ts'
-import { createPlaces, type Place } from './places.ts'
+import { createPlaces, createRoles, type Place } from './places.ts'
 import type { Progress } from './progress.ts'
 
 interface InboundDeps {
@@ -35,6 +35,7 @@ const longestRetryMs = 30_000
 
 export function createInbound({ api, bot, progress, context, signal }: InboundDeps): Inbound {
   const findPlace = createPlaces(api, signal)
+  const findRole = createRoles(api, { botId: bot.id, signal })
   const isNew = createDuplicateFilter()
   const events = createSerialQueue()
   let waiting = 0
@@ -63,8 +64,16 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
     if (!message) return context.log.debug({}, 'an event of Discord is ignored: it is not a message')
     if (!message.isFromPerson || !isNew(message.id)) return
     const place = await untilDone(() => findPlace(message.channelId))
-    const result = await context.receive(toInbound(message, place))
+    const result = await context.receive(toInbound(await readRoles(message, place), place))
     await untilDone(() => progress.received({ ...message, isRead: result !== 'ignored', session }))
+  }
+
+  /** A mention of the bot's own role is one of the bot. */
+  async function readRoles(message: DiscordMessage, { guildId }: Place): Promise<DiscordMessage> {
+    if (message.roles.length === 0 || guildId === undefined) return message
+    const role = await untilDone(() => findRole(guildId))
+    if (role === undefined || !message.roles.includes(role)) return message
+    return { ...message, mentioned: true, text: message.text.replaceAll(`<@&${role}>`, '').trim() }
   }
 
   async function handOverPress(data: unknown): Promise<void> {
@@ -132,7 +141,10 @@ export function createInbound({ api, bot, progress, context, signal }: InboundDe
   }
 }
 
-function toInbound(message: Omit<DiscordMessage, 'isFromPerson'>, { isDirect, parentId }: Place): InboundMessage {
+function toInbound(
+  message: Omit<DiscordMessage, 'isFromPerson' | 'roles'>,
+  { isDirect, parentId }: Place,
+): InboundMessage {
   const { id, channelId, author, text, mentioned, attachments } = message
   return {
     id,

@@ -9,6 +9,8 @@ export interface DiscordMessage {
   author: { id: string; name?: string }
   /** Without mentions of the bot. */
   text: string
+  /** The roles that it mentions. */
+  roles: string[]
   /** Whether it mentions the bot or answers one of its messages. */
   mentioned: boolean
   /** Written by a person, not by a bot, a webhook or Discord itself. */
@@ -31,6 +33,7 @@ export function readMessage(data: unknown, bot: { id: string; apiRoot: string })
     channelId,
     author: { id: author['id'], ...(name !== undefined && { name }) },
     text: withoutMention(message['content'], bot.id),
+    roles: listOf(message['mention_roles']).filter(isId),
     mentioned: mentions(message, bot.id),
     isFromPerson:
       author['bot'] !== true &&

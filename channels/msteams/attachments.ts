@@ -19,11 +19,11 @@ const lookUpMs = 2000
 
 export async function readAttachments(all: readonly Fields[], deps: AttachmentDeps): Promise<Attachment[]> {
   const read = await Promise.all(
-    all.map((attachment) => {
+    all.map(async (attachment) => {
       const { contentType } = attachment
       if (contentType === downloadType) return [readFile(attachment, deps)]
       if (contentType === 'text/html') return deps.isInGroup ? findWithheld(attachment) : []
-      return textOf(contentType)?.startsWith('image/') ? readPicture(attachment, deps) : []
+      return textOf(contentType)?.startsWith('image/') ? await readPicture(attachment, deps) : []
     }),
   )
   return read.flat()

@@ -88,17 +88,28 @@ const nameOf = (sender: User | Chat): string =>
     .filter((part) => typeof part === 'string')
     .join(' ')
 
-/** The text or caption without mentions of the bot, and whether there was one. `/new@name` becomes `/new`. */
+/**
+ * The text or caption without mentions of the bot, and whether there was one. `/new@name` becomes `/new`. What is behind
+ * words, an address or a person without a user name, follows them, because the agent sees nothing else of it.
+ */
 function readText(post: Message, me: Bot): { text: string; mentioned: boolean } {
   const [text, entities] = [post.text ?? post.caption ?? '', post.entities ?? post.caption_entities ?? []]
   if (typeof text !== 'string' || !Array.isArray(entities)) return { text: '', mentioned: false }
   const mentions = entities.flatMap((entity) => mentionIn(text, entity, me) ?? [])
-  if (mentions.length === 0) return { text, mentioned: false }
+  const changes = [...mentions, ...entities.flatMap((entity) => addressIn(text, entity, me) ?? [])]
+  if (changes.length === 0) return { text, mentioned: false }
   // From the end, so that the offsets of the others stay right.
-  const rest = mentions
+  const rest = changes
     .toSorted((a, b) => b.start - a.start)
-    .reduce((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), text)
-  return { text: rest.replace(/^[\s,:]+/, '').trimEnd(), mentioned: true }
+    .reduce((rest, { start, end, by = '' }) => rest.slice(0, start) + by + rest.slice(end), text)
+  return mentions.length === 0 ? { text: rest, mentioned: false } : { text: rest.trim(), mentioned: true }
+}
+
+/** A part of the text, and what is in its place. */
+interface Change {
+  start: number
+  end: number
+  by?: string
 }
 
 /** `/new@other_bot` in a group with several bots. */
@@ -110,10 +121,11 @@ function isCommandToOther({ text, entities }: Message, me: Bot): boolean {
 }
 
 /** @returns the range of the mention in the text, if the entity mentions the bot */
-function mentionIn(text: string, entity: MessageEntity, me: Bot): { start: number; end: number } | undefined {
-  const { type, offset, length } = isObject(entity) ? entity : ({} as Partial<MessageEntity>)
-  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length)) return undefined
-  const [start, end] = [offset as number, (offset as number) + (length as number)]
+function mentionIn(text: string, entity: MessageEntity, me: Bot): Change | undefined {
+  const range = rangeOf(entity)
+  if (!range) return undefined
+  const { type } = entity
+  const { start, end } = range
   const marked = text.slice(start, end).toLowerCase()
   const name = `@${me.username?.toLowerCase()}`
   if (type === 'mention' && marked === name) return { start, end }
@@ -121,6 +133,29 @@ function mentionIn(text: string, entity: MessageEntity, me: Bot): { start: numbe
   if (type === 'bot_command' && marked.endsWith(name)) return { start: end - name.length, end }
   return undefined
 }
+
+function rangeOf(entity: unknown): Change | undefined {
+  const { offset, length } = isObject(entity) ? entity : {}
+  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length)) return undefined
+  return { start: offset as number, end: (offset as number) + (length as number) }
+}
+
+/** @returns the place after the words, and the address behind them */
+function addressIn(text: string, entity: MessageEntity, me: Bot): Change | undefined {
+  const range = rangeOf(entity)
+  const address = range && addressOf(entity, me)
+  if (!address || isSame(text.slice(range.start, range.end), address)) return undefined
+  return { start: range.end, end: range.end, by: ` (${address})` }
+}
+
+function addressOf(entity: MessageEntity, me: Bot): string | undefined {
+  const { type, url, user } = entity as { type: string; url?: unknown; user?: Partial<User> }
+  if (type === 'text_link' && typeof url === 'string') return url
+  const isOther = type === 'text_mention' && Number.isSafeInteger(user?.id) && user?.id !== me.id
+  return isOther ? `tg://user?id=${user?.id}` : undefined
+}
+
+const isSame = (words: string, address: string): boolean => words.replace(/\/$/, '') === address.replace(/\/$/, '')
 
 /** In a topic, messages that reply to nothing seem to reply to the message that created the topic. */
 const repliesTo = ({ reply_to_message: original }: Message, me: Bot): boolean =>

@@ -5,7 +5,17 @@ import { isAuthError } from '../../core/plugin/errors.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
-import { annId, botId, channelId, directId, type Discord, openDiscord, threadId } from '../doubles/discord.ts'
+import {
+  annId,
+  botId,
+  channelId,
+  directId,
+  type Discord,
+  openDiscord,
+  otherRoleId,
+  roleId,
+  threadId,
+} from '../doubles/discord.ts'
 import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
@@ -246,6 +256,9 @@ describe('receiving', () => {
     ['a mention by nickname', { content: `hi <@!${botId}>`, mentions: [{ id: botId }] }, true],
     ['an answer to the bot', { content: 'hi', type: 19, referenced_message: { author: { id: botId } } }, true],
     ['an answer to somebody', { content: 'hi', type: 19, referenced_message: { author: { id: annId } } }, false],
+    ['a mention of its role', { content: `<@&${roleId}> hi`, mention_roles: [roleId] }, true],
+    ['a mention of two roles', { content: `<@&${roleId}> hi`, mention_roles: [otherRoleId, roleId] }, true],
+    ['a mention of the role of another bot', { content: 'hi', mention_roles: [otherRoleId] }, false],
     ['a mention of somebody', { content: 'hi', mentions: [{ id: annId }] }, false],
     ['a mention of everyone', { content: 'hi', mention_everyone: true }, false],
   ])('tells whether %s mentions the bot', async (_what, fields, mentioned) => {

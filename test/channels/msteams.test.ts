@@ -79,7 +79,8 @@ channelContract(
       edit: (text: string) => sendActivity({ ...last, text, type: 'messageUpdate' }),
       sayInThread: (text: string) => say(text, place),
       sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
-        say(mentioned ? `<at>Bot</at> ${text}` : text, {
+        // github.com/MicrosoftDocs/msteams-docs issue 1470 shows what follows a mention.
+        say(mentioned ? `<at>Bot</at>&nbsp;${text}\n` : text, {
           ...place,
           entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
         }),
@@ -503,6 +504,24 @@ describe('the gateway', () => {
     expect((await say(double.activity(), double.token({}, { key: strangeKey() }))).status).toBe(401)
     expect(logged.join()).not.toContain(appPassword)
   })
+
+  // github.com/microsoft/botbuilder-js issue 2083: the text of a mention is missing if the name has a `&`.
+  it.each([
+    ['whose mark is missing', { mentioned: { name: 'Q & A' } }, '<at>Q &amp; A</at>&nbsp;'],
+    ['whose mark is missing, as it is', { mentioned: { name: 'Q & A' } }, '<at>Q & A</at> '],
+    ['whose mark has attributes', { mentioned: { name: 'Bot' } }, '<at id="0">Bot</at>&nbsp;&nbsp;'],
+    ['among spaces that do not break', { text: '<at>Bot</at>' }, '\u00a0<at>Bot</at>\u00a0:\u00a0'],
+    ['without a name', {}, '&nbsp;'],
+  ])(
+    'obeys a command after a mention %s',
+    async (_what, { text, mentioned }: { text?: string; mentioned?: object }, mark) => {
+      const { say } = await start()
+      const entities = [{ type: 'mention', text, mentioned: { id: botOf(double), ...mentioned } }]
+      const conversation = { id: '19:a', conversationType: 'groupChat', tenantId }
+      await say(double.activity({ text: `${mark}/status\n`, entities, conversation }), double.token())
+      await expect.poll(() => double.posted.map((activity) => activity.text ?? '').join()).toMatch(/^Agent: /)
+    },
+  )
 
   it('sends the reply to a webhook', async () => {
     const { post } = await start()

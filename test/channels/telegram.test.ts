@@ -1,6 +1,7 @@
 // The Telegram channel with grammY and a double of the Bot API.
 import { describe, expect, it, onTestFinished } from 'vitest'
 import telegram from '../../channels/telegram/index.ts'
+import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
 import type { Connection, InboundMessage, OutboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
@@ -148,7 +149,7 @@ describe('a message in a group', () => {
 
   it.each<[string, string, object]>([
     ['names the bot', 'hi', { text: '@GateTestBot hi', entities: [mention(0)] }],
-    ['names it in other letters', 'hi', { text: '@gatetestbot: hi', entities: [mention(0)] }],
+    ['names it in other letters', ': hi', { text: '@gatetestbot: hi', entities: [mention(0)] }],
     ['names it at the end', '🚀 hi', { text: '🚀 hi @GateTestBot', entities: [mention(6)] }],
     ['names it twice', 'hi', { text: '@GateTestBot hi @GateTestBot', entities: [mention(0), mention(16)] }],
     ['names it in a caption', 'hi', { caption: '@GateTestBot hi', caption_entities: [mention(0)] }],
@@ -186,6 +187,61 @@ describe('a message in a group', () => {
       mentioned: false,
       text: (message as { text: string }).text,
     })
+  })
+
+  it('of an agent mentions a person by id', async () => {
+    const { double, send } = await connect()
+    const [chunk] = await splitIntoChunks('[Ann](tg://user?id=43), look.', telegram.limits)
+    await send({ text: chunk!.text })
+    expect(double.sent).toMatchObject([{ text: '<a href="tg://user?id=43">Ann</a>, look.', shown: 'Ann, look.' }])
+  })
+
+  it.each<[string, string, object]>([
+    [
+      'a link behind words',
+      '🚀 see the plan (https://x.example/?a=1) now',
+      {
+        text: '🚀 see the plan now',
+        entities: [{ type: 'text_link', offset: 7, length: 8, url: 'https://x.example/?a=1' }],
+      },
+    ],
+    [
+      'a link that is its own text',
+      'https://x.example/a',
+      {
+        text: 'https://x.example/a',
+        entities: [{ type: 'text_link', offset: 0, length: 19, url: 'https://x.example/a/' }],
+      },
+    ],
+    [
+      'a person without a user name',
+      'ask Ann (tg://user?id=43) and bob',
+      {
+        text: 'ask Ann and bob',
+        entities: [{ type: 'text_mention', offset: 4, length: 3, user: { id: 43, first_name: 'Ann' } }],
+      },
+    ],
+    [
+      'both beside the bot, in a caption',
+      'Ann (tg://user?id=43): here (https://x.example/)',
+      {
+        caption: '@GateTestBot Ann: here',
+        caption_entities: [
+          mention(0),
+          { type: 'text_mention', offset: 13, length: 3, user: { id: 43 } },
+          { type: 'text_link', offset: 18, length: 4, url: 'https://x.example/' },
+        ],
+      },
+    ],
+    [
+      'nothing that can be read',
+      'hi',
+      { text: 'hi', entities: [{ type: 'text_link', offset: 0, length: 2 }, null, 5] },
+    ],
+  ])('has the address of %s', async (_what, text, message) => {
+    const { double, receives } = await connect()
+    double.push(message)
+    expect((await receives(1))[0]?.text).toBe(text)
   })
 
   it('of an anonymous administrator or a channel comes from that chat', async () => {

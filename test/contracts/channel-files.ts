@@ -53,12 +53,13 @@ async function handsOverFiles<Config>(scene: Scene<Config>) {
   expect((await gateway.next()).text).toMatch(/^\[Attached file: silent\.txt, .*; stored in your workspace /)
   for (const place of ['group', 'thread'] as const) {
     if (!can(place === 'group' ? 'sayInGroup' : 'sayInThread')) continue
-    const { file, served } = createFile({ bytes: 11 + sizes.length, name: `${place}.txt` })
+    const bytes = 11 + sizes.length
+    const { file } = createFile({ bytes, name: `${place}.txt` })
     const result = await platform.sayWithFile?.(`In a ${place}.`, file, place)
     const message = await gateway.next()
     const line = result === 'withheld' ? '.*; not stored, ' : `${place}\\.txt, .*; stored in `
     expect(message.text).toMatch(new RegExp(`^In a ${place}\\.\\n\\n\\[Attached file: ${line}`))
-    if (result !== 'withheld') sizes.push(served.bytes)
+    if (result !== 'withheld') sizes.push(bytes)
     expect(message[place === 'group' ? 'group' : 'threadId'], `the ${place} of the message`).toBeDefined()
   }
   if (can('sayWithFiles')) {

@@ -26,6 +26,12 @@ export function placeChecks<Config>(): ChannelCheck<Config>[] {
       run: marksGroups,
     },
     {
+      name: 'receives commands after a mention as they are',
+      advice: 'Remove the mention from the text, with the marks and spaces that the platform puts beside it.',
+      needs: ['sayInGroup'],
+      run: receivesCommands,
+    },
+    {
       name: 'names people by an id that nobody chooses',
       advice: "Give `from.id` and `otherIds` the platform's ids of the person, never a name that people choose.",
       needs: ['say', 'rename'],
@@ -109,6 +115,15 @@ async function ignoresEdits<Config>(scene: Scene<Config>) {
     await platform.edit?.(`version ${index}, corrected`)
   }
   await expectNext(scene, 'later')
+}
+
+/** People write a mark after the name, as in a letter. The gateway removes it. */
+async function receivesCommands<Config>({ platform, gateway }: Scene<Config>) {
+  for (const command of ['/new', '/status', 'approve K7M2QXRT', ':-) and 1 < 2'])
+    for (const mark of ['', ': ', ', ']) {
+      await platform.sayInGroup?.(`${mark}${command}`, { mentioned: true })
+      expect((await gateway.next()).text).toBe(command)
+    }
 }
 
 /** A reply to an older message goes where that was written. */

@@ -12,6 +12,10 @@ export const botId = '900000000000000001'
 export const annId = '200000000000000001'
 export const directId = '100000000000000001'
 export const channelId = '100000000000000002'
+const guildId = '400000000000000001'
+/** The role of the bot, and that of another one. */
+export const roleId = '300000000000000001'
+export const otherRoleId = '300000000000000002'
 export const threadId = '100000000000000003'
 
 /** What happens to the next message that the channel sends. */
@@ -98,8 +102,8 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
     gateway.dispatch('MESSAGE_CREATE', message)
   }
   const places = {
-    group: { channel_id: channelId, guild_id: '1' },
-    thread: { channel_id: threadId, guild_id: '1' },
+    group: { channel_id: channelId, guild_id: guildId },
+    thread: { channel_id: threadId, guild_id: guildId },
   }
   const attach = ({ name, type, size, content }: SaidFile) =>
     serve({ filename: name, content_type: type, data: content, size })
@@ -143,7 +147,7 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
       const button = found?.buttons.find((one) => one.label === label)
       if (!found || !button) throw new Error(`There is no button that says "${label}".`)
       const user = { id: annId, username: 'ann', global_name: 'Ann' }
-      const sender = found.to === directId ? { user } : { member: { nick: null, user }, guild_id: '1' }
+      const sender = found.to === directId ? { user } : { member: { nick: null, user }, guild_id: guildId }
       const id = nextId(state)
       gateway.dispatch('INTERACTION_CREATE', {
         id,
@@ -209,11 +213,17 @@ function createState(token: string, bot: string) {
     history: new Map<string, Fields[]>(),
     /** Every message, oldest first. */
     said: [] as Fields[],
+    /** The roles of the server. A bot gets one with its permissions (docs/topics/permissions.md, "Role Tags Structure"). */
+    roles: [
+      { id: '1', name: '@everyone' },
+      { id: roleId, name: 'bot', managed: true, tags: { bot_id: bot } },
+      { id: otherRoleId, name: 'another bot', managed: true, tags: { bot_id: '900000000000000002' } },
+    ] as Fields[],
     nonces: new Map<string, Fields>(),
     channels: new Map<string, Fields>([
       [directId, { id: directId, type: 1, recipients: [{ id: annId }] }],
-      [channelId, { id: channelId, type: 0, guild_id: '1' }],
-      [threadId, { id: threadId, type: 11, guild_id: '1', parent_id: channelId }],
+      [channelId, { id: channelId, type: 0, guild_id: guildId }],
+      [threadId, { id: threadId, type: 11, guild_id: guildId, parent_id: channelId }],
     ]),
     lastId: 0n,
     changes: new EventTarget(),
@@ -293,6 +303,7 @@ const routes: readonly (readonly [RegExp, (call: Call) => unknown])[] = [
   [/^GET \/gateway\/bot$/, ({ state, response }) => reply(response, 200, gatewayInformation(state.gatewayUrl))],
   [/^POST \/users\/@me\/channels$/, openDirect],
   [/^GET \/channels\/(\d+)$/, ({ state, response, id }) => replyKnown(response, state.channels.get(id))],
+  [/^GET \/guilds\/\d+\/roles$/, ({ state, response }) => reply(response, 200, state.roles)],
   [/^GET \/channels\/(\d+)\/messages$/, readMessages],
   [/^POST \/channels\/(\d+)\/messages$/, acceptMessage],
   [/^PATCH \/channels\/(\d+)\/messages\/\d+$/, changeMessage],

@@ -59,13 +59,16 @@ export function readInboundMessage(received: unknown): InboundMessage {
   assertReadable('attachments', message.attachments)
   assertReadable('quoted.attachments', message.quoted?.attachments)
   if (!isJson(message.route)) throw new InputError('receive: route must be a value that JSON can hold.')
-  return wellFormed(message)
+  return wellFormed({ ...message, text: message.mentioned ? withoutMark(message.text) : message.text })
 }
 
 function assertReadable(field: string, attachments: InboundMessage['attachments'] = []): void {
   const index = attachments.findIndex(({ read }) => !['undefined', 'function'].includes(typeof read))
   if (index !== -1) throw new InputError(`receive: ${field}[${index}].read must be a function.`)
 }
+
+/** People write `@name, hello` and `@name: /new`, and channels remove only the mention. */
+const withoutMark = (text: string): string => text.replace(/^\s*[,:](?:\s+|$)/, '').trimStart()
 
 function isJson(value: unknown): boolean {
   try {
