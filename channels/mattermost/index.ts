@@ -47,6 +47,8 @@ export default defineChannel<Static<typeof Config>>({
   async connect({ botToken, baseUrl }, context) {
     const api = createApi({ baseUrl, botToken })
     const { self, serverTime } = await signIn(api, baseUrl)
+    const teams = await api.get<unknown[]>('users/me/teams').catch(() => undefined)
+    if (teams?.length === 0) context.log.warn({}, noTeam)
     const directory = createDirectory(api, self.id)
     const posts = receivePosts({
       api,
@@ -69,6 +71,8 @@ export default defineChannel<Static<typeof Config>>({
     }
   },
 })
+
+const noTeam = 'the bot is in no team, so it reads and writes in no channel; add it to a team and to its channels'
 
 /** The time of the server is where a new account starts to read. */
 async function signIn(api: ReturnType<typeof createApi>, baseUrl: string): Promise<{ self: Self; serverTime: number }> {

@@ -6,7 +6,7 @@ export type Unsent = Exclude<SendResult, { outcome: 'sent' }>
 
 /** The members of the library's errors that are read here. Each kind of error has some of them. */
 interface ApiError {
-  data?: { error?: unknown }
+  data?: { error?: unknown; needed?: unknown }
   retryAfter?: number
   statusCode?: number
   headers?: Record<string, string>
@@ -41,8 +41,11 @@ export function codeOf(error: unknown): string | undefined {
 /** An `AuthError` if Slack refuses the token, otherwise an error with a plain message. */
 export function toAuthError(error: unknown, { token, apiRoot }: { token: string; apiRoot: string }): Error {
   const service = { name: 'Slack', url: apiRoot, setting: 'apiRoot' }
-  const { statusCode, retryAfter, original } = (error ?? {}) as ApiError
+  const { data, statusCode, retryAfter, original } = (error ?? {}) as ApiError
   const code = codeOf(error)
+  const needed = typeof data?.needed === 'string' && /^[a-z:_.,]{1,100}$/.test(data.needed) ? data.needed : undefined
+  if (code === 'missing_scope' && needed !== undefined)
+    return new Error(`Slack refused ${token} (${code}): it needs the scope ${needed}.`)
   if (code !== undefined && refusals.has(code))
     return new AuthError(`Slack refuses ${token} (${code}). Copy it again from the pages of the app.`)
   if (code !== undefined) return new Error(`Slack refused ${token} (${code}).`)

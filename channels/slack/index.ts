@@ -59,12 +59,41 @@ export default defineChannel<Static<typeof Config>>({
     const self = await web.auth.test().catch((error: unknown) => {
       throw toAuthError(error, { token: 'the bot token', apiRoot })
     })
+    warnAboutScopes(self.response_metadata?.scopes, context)
     const directory = createDirectory(web)
     const reader = createReader({ botUserId: self.user_id ?? '', botToken, apiRoot, directory })
     const { close } = await openInbound({ web, appToken, options, context, reader })
     return { ...createSender({ web, directory, state: context.state }), close }
   },
 })
+
+/** What the channel does with the bot token needs these. The page of the channel has them in its manifest. */
+const neededScopes = [
+  'app_mentions:read',
+  'channels:history',
+  'channels:read',
+  'chat:write',
+  'files:read',
+  'files:write',
+  'groups:history',
+  'groups:read',
+  'im:history',
+  'im:read',
+  'im:write',
+  'mpim:history',
+  'mpim:read',
+  'users:read',
+] as const
+
+/** Slack names the scopes of a token in each answer. An app may be meant to do less, so it is connected nevertheless. */
+function warnAboutScopes(granted: readonly string[] | undefined, { log }: Pick<ChannelContext, 'log'>): void {
+  const missing = granted ? neededScopes.filter((scope) => !granted.includes(scope)) : []
+  if (missing.length === 0) return
+  log.warn(
+    { scopes: missing.join(', ') },
+    'the Slack app lacks scopes. Add them under "OAuth & Permissions", and install it again',
+  )
+}
 
 interface InboundDeps extends Omit<Parameters<typeof openSocket>[0], 'onEvent' | 'onInteraction'> {
   web: WebClient

@@ -1,5 +1,6 @@
 // The Telegram channel: a bot that reads messages by long polling and sends them with the Bot API.
-import { AuthError, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import type { UserFromGetMe } from 'grammy/types'
+import { AuthError, type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { connectError, connectStatusError } from 'svc-gateway/kit'
 import { apiErrorOf, type Client, grammySignal, openClient } from './client.ts'
 import { poll } from './poll.ts'
@@ -46,7 +47,9 @@ export default defineChannel<Static<typeof Config>>({
     const stop = new AbortController()
     const signal = AbortSignal.any([stop.signal, context.signal])
     try {
-      const polling = poll(client, { context, me: await identify(client, { apiRoot: config.apiRoot, signal }), signal })
+      const me = await identify(client, { apiRoot: config.apiRoot, signal })
+      describeLimits(me, context)
+      const polling = poll(client, { context, me, signal })
       return {
         send: (message) => send(client, message),
         removeChoices: (message) => removeChoices(client, message),
@@ -65,6 +68,17 @@ export default defineChannel<Static<typeof Config>>({
     }
   },
 })
+
+/** What BotFather has set, which nobody would look for when messages of a group are missing. */
+function describeLimits(me: UserFromGetMe, { log }: Pick<ChannelContext, 'log'>): void {
+  if (me.can_join_groups === false)
+    log.info({}, 'the bot cannot be added to groups; /setjoingroups of BotFather allows it')
+  else if (me.can_read_all_group_messages === false)
+    log.info(
+      {},
+      'Telegram gives the bot only the messages of groups that concern it; /setprivacy of BotFather changes that',
+    )
+}
 
 /** Checks the token. A webhook that somebody has set would keep the bot from reading messages. */
 async function identify({ api }: Client, { apiRoot, signal }: { apiRoot: string; signal: AbortSignal }) {

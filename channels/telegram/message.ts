@@ -3,6 +3,7 @@ import type { CallbackQuery, Chat, Message, MessageEntity, Update, User } from '
 import type { InboundMessage } from 'svc-gateway/plugin'
 import { attachmentsOf } from './attachments.ts'
 import type { Client } from './client.ts'
+import { generalTopic } from './send.ts'
 
 /** The bot's own account. */
 export type Bot = Pick<User, 'id' | 'username'>
@@ -60,7 +61,8 @@ function placeOf(post: Message): Pick<InboundMessage, 'to' | 'threadId' | 'route
   const threadId = post.is_topic_message && post.message_thread_id ? String(post.message_thread_id) : undefined
   const group = groups[post.chat.type]
   // `typing` gets the route, but no thread.
-  return { to: String(post.chat.id), ...(threadId && { threadId, route: threadId }), ...(group && { group }) }
+  const route = threadId ?? (post.chat.is_forum ? generalTopic : undefined)
+  return { to: String(post.chat.id), ...(threadId && { threadId }), ...(route && { route }), ...(group && { group }) }
 }
 
 const groups: Partial<Record<string, 'group' | 'channel'>> = { group: 'group', supergroup: 'group', channel: 'channel' }

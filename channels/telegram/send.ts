@@ -36,6 +36,9 @@ export async function send(client: Client, message: OutboundMessage): Promise<Se
     : result
 }
 
+/** The topic General of a group with topics. Telegram wants its number for typing, and refuses it for messages. */
+export const generalTopic = '1'
+
 /** @returns the option of Telegram's methods that names a topic of a group */
 export const threadOption = (threadId: Json | undefined): { message_thread_id?: number } =>
   typeof threadId === 'string' ? { message_thread_id: Number(threadId) } : {}
@@ -50,7 +53,7 @@ const buttonsOf = (choices: readonly MessageChoice[]) => ({
 })
 
 function postOf({ api, createFile }: Client, { threadId, file, choices }: OutboundMessage): Post {
-  const thread = threadOption(threadId)
+  const thread = threadId === generalTopic ? {} : threadOption(threadId)
   if (!file) {
     // A preview would make Telegram fetch an address that an agent wrote, without anybody opening it.
     const options = {

@@ -196,6 +196,17 @@ describe('connecting to Mattermost', () => {
   })
 })
 
+describe('a bot of Mattermost', () => {
+  it('that is in no team is connected, and the log says what to do', async () => {
+    const double = await openDouble(startMattermost())
+    double.teams.length = 0
+    const { context } = await connectChannel(mattermost, double.config)
+    expect(context.logged.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      expect.stringMatching(/in no team.* add it to a team/),
+    ])
+  })
+})
+
 describe('a connection to Mattermost', () => {
   it('that does not answer a ping is lost, and one that answers is not', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

@@ -1,5 +1,6 @@
 // The Slack channel: the channel contract, and what is special about Slack, with its own libraries against a double.
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -573,6 +574,41 @@ describe('a file from Slack', () => {
 
   it('is left out if it is deleted', async () => {
     expect(await receiveFile({ mode: 'tombstone' }, await open())).toEqual([])
+  })
+})
+
+describe('an app of Slack', () => {
+  const page = readFileSync(new URL('../../docs/channels/slack.md', import.meta.url), 'utf8')
+  const [, scopes = ''] = /\n +bot:\n((?: +- \S+\n)+)/.exec(page) ?? []
+  const granted = [...scopes.matchAll(/- (\S+)/g)].map(([, scope]) => scope!)
+  const warnings = ({ context }: { context: ReturnType<typeof createTestContext> }) =>
+    context.logged.filter(({ level }) => level === 'warn')
+
+  it('that was made as the page says has each scope once, and nothing is missing', async () => {
+    expect(granted).toEqual([...new Set(granted)].toSorted())
+    const double = await open()
+    double.grant([...granted, 'connections:write'])
+    const connected = await connect(double)
+    await connected.send({ to: ids.ann })
+    const file = { name: 'a.txt', type: 'text/plain', data: Uint8Array.of(65) }
+    expect(await connected.send({ key: 'f', text: '', file })).toMatchObject({ outcome: 'sent' })
+    expect(warnings(connected)).toEqual([])
+  })
+
+  it('that lacks scopes is connected, and the log names them and what to do', async () => {
+    const double = await open()
+    double.grant([...granted.filter((scope) => !/^files:/.test(scope)), 'connections:write'])
+    expect(warnings(await connect(double))).toMatchObject([
+      { fields: { scopes: 'files:read, files:write' }, message: expect.stringMatching(/Add them .* install it again/) },
+    ])
+  })
+
+  it('whose app-level token lacks its scope is refused with its name', async () => {
+    const double = await open()
+    double.grant(granted)
+    await expect(connectChannel(slack, double.config)).rejects.toThrow(
+      'Slack refused the app-level token (missing_scope): it needs the scope connections:write.',
+    )
   })
 })
 

@@ -189,6 +189,21 @@ describe('a message in a group', () => {
     })
   })
 
+  it('in the topic General is answered there, and typing is shown there', async () => {
+    const { double, connection, receives, send } = await connect()
+    const forum = { ...group, is_forum: true }
+    double.push({ chat: forum, text: 'hi', reply_to_message: { message_id: 5 }, message_thread_id: 5 })
+    double.push({ chat: group, text: 'hi' })
+    const [message, elsewhere] = await receives(2)
+    expect(message).not.toHaveProperty('threadId')
+    // github.com/openclaw/openclaw pull request 848: without a number, nothing is shown.
+    await connection.typing?.('-1001', true, message?.route)
+    await connection.typing?.('-1001', true, elsewhere?.route)
+    expect(double.calls('sendChatAction').map((call) => call['message_thread_id'])).toEqual([1, undefined])
+    expect(await send({ to: '-1001', threadId: '1' })).toMatchObject({ outcome: 'sent' })
+    expect(double.sent[0]).not.toHaveProperty('threadId')
+  })
+
   it('of an agent mentions a person by id', async () => {
     const { double, send } = await connect()
     const [chunk] = await splitIntoChunks('[Ann](tg://user?id=43), look.', telegram.limits)
@@ -477,6 +492,18 @@ describe('the connection to Telegram', () => {
     double.push({ text: 'ends the poll' })
     expect(await lost).toMatch(/^Another program has set a webhook .* deleteWebhook/)
     expect(JSON.stringify(logged)).not.toContain('another program reads')
+  })
+
+  it.each([
+    [{ can_read_all_group_messages: false }, /only the messages of groups that concern it/],
+    [{ can_join_groups: false }, /cannot be added to groups/],
+  ])('says at connect what the bot may not do: %j', async (fields, reason) => {
+    const double = await open()
+    double.describeBot(fields)
+    const { context } = await connectChannel(telegram, double.config)
+    expect(context.logged.filter(({ level }) => level === 'info').map(({ message }) => message)).toEqual([
+      expect.stringMatching(reason),
+    ])
   })
 
   it('removes a webhook, which would keep the messages away', async () => {

@@ -145,6 +145,8 @@ export async function startMattermost() {
     /** What the bot has sent. */
     sent: store.sent,
     posts: store.posts,
+    /** The teams of the bot. */
+    teams: store.teams,
     files: store.files,
     pending: store.pending,
     keepFile: store.keepFile,
@@ -257,7 +259,7 @@ function createStore() {
     return info
   }
 
-  return { users: createUsers(), posts, sent, files, pending, add, keepFile }
+  return { users: createUsers(), teams: [{ id: idOf('team') }], posts, sent, files, pending, add, keepFile }
 }
 
 type NewPost = Pick<StoredPost, 'channel_id' | 'message'> &
@@ -315,6 +317,7 @@ function createRoutes(store: ReturnType<typeof createStore>): Partial<Record<str
 
   return {
     'GET users/me': () => ok(store.users.bot),
+    'GET users/me/teams': () => ok(store.teams),
     'GET users/:id': ({ path }) => found(users.find(({ id }) => id === path[1])),
     'GET users/username/:id': ({ path }) => found(users.find(({ username }) => username === path[2])),
     'GET users/me/channels': () => ok(channelsOf()),

@@ -80,6 +80,8 @@ export async function startSlack() {
   const described = new Map<string, object>()
   /** The messages that were posted with buttons. */
   const asked: { post: Post; buttons: Button[] }[] = []
+  /** Those of the tokens. Undefined: all. */
+  let scopes: readonly string[] | undefined
   const faults = new Map<string, Fault[]>()
   const redirects = createRedirects()
   const served = new Map<string, { type: string; body: FileContent }>()
@@ -119,7 +121,12 @@ export async function startSlack() {
     if (fault && !isDone) return fail(fault, response)
     const token = request.headers.authorization?.replace('Bearer ', '')
     const isAllowed = token === (method === 'apps.connections.open' ? appToken : botToken)
-    const reply = !isAllowed ? refuse('invalid_auth') : (run?.(params) ?? refuse('unknown_method'))
+    const needed = neededScopes[method]
+    const lacks = needed !== undefined && !(scopes ?? [needed]).includes(needed)
+    const missing = lacks ? { ...refuse('missing_scope'), needed, provided: scopes?.join() } : undefined
+    const reply = !isAllowed ? refuse('invalid_auth') : (missing ?? run?.(params) ?? refuse('unknown_method'))
+    // Each answer of the Web API names the scopes of the token (docs.slack.dev/reference/scopes).
+    if (scopes && method !== 'apps.connections.open') response.setHeader('x-oauth-scopes', scopes.join(','))
     changed()
     if (fault) fail(fault, response)
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(reply))
@@ -208,6 +215,8 @@ export async function startSlack() {
     config,
     badConfig: { ...config, botToken: 'xoxb-wrong' },
     to: ids.room,
+    /** The tokens have only these scopes. */
+    grant: (some: readonly string[]) => void (scopes = some),
     /** Every accepted message, as Slack keeps it. */
     posts,
     history,
@@ -300,6 +309,22 @@ export async function startSlack() {
 const places = {
   group: { channel: ids.room, channel_type: 'channel' },
   thread: { channel: ids.room, channel_type: 'channel', thread_ts: '1700000000.000001' },
+}
+
+/** The scope without which Slack refuses a method (docs.slack.dev/reference/methods). */
+const neededScopes: Readonly<Record<string, string>> = {
+  'apps.connections.open': 'connections:write',
+  'chat.postMessage': 'chat:write',
+  'chat.update': 'chat:write',
+  'conversations.history': 'channels:history',
+  'conversations.info': 'channels:read',
+  'conversations.open': 'im:write',
+  'conversations.replies': 'channels:history',
+  'files.completeUploadExternal': 'files:write',
+  'files.getUploadURLExternal': 'files:write',
+  'files.info': 'files:read',
+  'users.conversations': 'channels:read',
+  'users.info': 'users:read',
 }
 
 const refuse = (error: string): Reply => ({ ok: false, error })

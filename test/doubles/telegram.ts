@@ -54,6 +54,8 @@ export interface TelegramDouble extends Platform<TelegramConfig> {
   /** Resolves when a poll waits for updates. */
   polled(): Promise<void>
   fail(method: string, fault: TelegramFault): void
+  /** Changes what Telegram says of the bot. */
+  describeBot(fields: object): void
   /** Adds an update, or whatever else. Fields of a message are added if they are missing. */
   push(message: object): void
   pushRaw(update: unknown): void
@@ -67,7 +69,14 @@ export interface TelegramDouble extends Platform<TelegramConfig> {
 }
 
 const token = '123456:AAtelegram-token-0123456789'
-export const bot = { id: 123456, is_bot: true, first_name: 'Gate', username: 'GateTestBot' }
+export const bot = {
+  id: 123456,
+  is_bot: true,
+  first_name: 'Gate',
+  username: 'GateTestBot',
+  can_join_groups: true,
+  can_read_all_group_messages: true,
+}
 const ann = { id: 42, is_bot: false, first_name: 'Ann', last_name: 'Lee' }
 const group = { id: -1001, type: 'supergroup', title: 'Team' }
 
@@ -165,6 +174,7 @@ export async function openTelegram(): Promise<TelegramDouble> {
       while (state.sockets.size > 0) await once(state.changes, 'disconnect')
     },
     fail: state.fail,
+    describeBot: (fields: object) => void (state.me = fields),
     push: say,
     pushRaw: state.pushRaw,
     addFile: (id, content) => void state.files.set(id, content),
@@ -203,6 +213,8 @@ function createState() {
     polls: [] as ServerResponse[],
     calls: [] as { method: string; args: Args }[],
     unexpected: [] as string[],
+    /** What `getMe` says instead. */
+    me: {} as object,
     sockets: new Set<Socket>(),
     files: new Map<string, FileContent>(),
     redirects: createRedirects(),
@@ -267,7 +279,7 @@ async function answer(state: State, { method, args, response, after }: Call): Pr
     else response.end(JSON.stringify({ ok: true, result }))
   }
   const file = /^send(Photo|Document)$/.exec(method)?.[1]?.toLowerCase()
-  if (method === 'getMe') ok(bot)
+  if (method === 'getMe') ok({ ...bot, ...state.me })
   else if (method === 'deleteWebhook' || method === 'sendChatAction' || method === 'answerCallbackQuery') ok(true)
   else if (method === 'editMessageReplyMarkup') answerEdit(state, { args, response }, ok)
   else if (method === 'getUpdates') void answerPoll(state, args, response)
@@ -315,6 +327,8 @@ function answerSend(state: State, send: Send, ok: (result: unknown) => void): vo
   const bad = (description: string, parameters?: object) =>
     refuse(response, { status: 400, description: `Bad Request: ${description}`, ...(parameters && { parameters }) })
   if (moved !== undefined) return bad('group chat was upgraded to a supergroup chat', { migrate_to_chat_id: moved })
+  // Telegram knows the topic General by no number here (github.com/tdlib/telegram-bot-api issue 798).
+  if (args['message_thread_id'] === 1) return bad('message thread not found')
   if (to === '404') return bad('chat not found')
   if (to === '403') return refuse(response, { status: 403, description: 'Forbidden: bot was blocked by the user' })
   const shown = args['parse_mode'] === 'HTML' ? renderHtml(text) : { text }
