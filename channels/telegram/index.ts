@@ -1,7 +1,6 @@
 // The Telegram channel: a bot that reads messages by long polling and sends them with the Bot API.
-import type { UserFromGetMe } from 'grammy/types'
 import { AuthError, type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
-import { connectError, connectStatusError } from 'svc-gateway/kit'
+import { connectError, connectStatusError, fieldsOf } from 'svc-gateway/kit'
 import { apiErrorOf, type Client, grammySignal, openClient } from './client.ts'
 import { poll } from './poll.ts'
 import { maxFileBytes, removeChoices, send, threadOption } from './send.ts'
@@ -70,10 +69,10 @@ export default defineChannel<Static<typeof Config>>({
 })
 
 /** What BotFather has set, which nobody would look for when messages of a group are missing. */
-function describeLimits(me: UserFromGetMe, { log }: Pick<ChannelContext, 'log'>): void {
-  if (me.can_join_groups === false)
-    log.info({}, 'the bot cannot be added to groups; /setjoingroups of BotFather allows it')
-  else if (me.can_read_all_group_messages === false)
+function describeLimits(me: object, { log }: Pick<ChannelContext, 'log'>): void {
+  const { can_join_groups: joins, can_read_all_group_messages: readsAll } = fieldsOf(me)
+  if (joins === false) log.info({}, 'the bot cannot be added to groups; /setjoingroups of BotFather allows it')
+  else if (readsAll === false)
     log.info(
       {},
       'Telegram gives the bot only the messages of groups that concern it; /setprivacy of BotFather changes that',
