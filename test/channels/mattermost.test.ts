@@ -1,6 +1,7 @@
 // The Mattermost channel: the channel contract, and what is special about Mattermost.
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import mattermost from '../../channels/mattermost/index.ts'
+import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
 import { isAuthError } from '../../core/plugin/errors.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
@@ -119,6 +120,17 @@ describe('sending to Mattermost', () => {
     await double.until(() => double.typing.length > 0)
     expect(double.typing).toMatchObject([{ channel_id: ids.direct }])
   })
+})
+
+it('sends no picture beside a link to a post, for which the server would fetch pictures', async () => {
+  const double = await openDouble(startMattermost())
+  const { connection } = await connectChannel(mattermost, double.config)
+  const text = `See ${double.config.baseUrl}/team/pl/${ids.room} and ![x](https://evil.example/?q=1)`
+  const [chunk] = await splitIntoChunks(text, mattermost.limits)
+  await connection.send({ key: 'k', to: ids.room, text })
+  await connection.send({ key: 'l', to: ids.room, text: chunk!.text })
+  // What agents write comes through `splitIntoChunks`.
+  expect((await double.messages()).map(({ fetches }) => fetches)).toEqual([['https://evil.example/?q=1'], []])
 })
 
 describe('asking Mattermost for a message', () => {

@@ -173,7 +173,7 @@ export async function startMattermost() {
           to,
           text,
           threadId: root_id || undefined,
-          fetches: props['unsafe_links'] === 'true' ? [] : [...linksIn(text), ...picturesIn(text)],
+          fetches: fetchesOf(text, { isUnsafe: props['unsafe_links'] === 'true', baseUrl }),
           file: file && { name: file.name, content: file.data as Uint8Array },
         }
       }),
@@ -211,6 +211,17 @@ export async function startMattermost() {
       if (unexpected.length) throw new Error(`the double got calls that it does not know: ${unexpected.join(', ')}`)
     },
   }
+}
+
+/**
+ * As `getEmbedsAndImages` of the server (mattermost/mattermost, server/channels/app/post_metadata.go): a post with unsafe
+ * links has no previews and no pictures, unless its first link leads to another post.
+ */
+function fetchesOf(text: string, { isUnsafe, baseUrl }: { isUnsafe: boolean; baseUrl: string }): string[] {
+  const [first = ''] = linksIn(text)
+  const isPermalink = first.startsWith(baseUrl) && /\/pl\/[a-z0-9]{26}$/.test(first)
+  if (!isUnsafe) return [...linksIn(text), ...picturesIn(text)]
+  return isPermalink ? picturesIn(text) : []
 }
 
 /** A route by its method and path, with `:id` for ids. */
