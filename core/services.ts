@@ -42,6 +42,7 @@ import type { Attempt } from './runs/attempt.ts'
 import type { Outcome } from './runs/outcome.ts'
 import { createRunTracing, type RunTracing } from './runs/run-tracing.ts'
 import { createRuns, type Runs } from './runs/runs.ts'
+import { createStarterRights, type StarterRights } from './runs/starter-rights.ts'
 import { createEvents, type Events } from './sessions/events.ts'
 import { createChangeEvents } from './store/commits/change-events.ts'
 import type { StoreChanges } from './store/commits/changes.ts'
@@ -56,6 +57,7 @@ import { sendWorkMessages } from './store/commits/work-messages.ts'
 import type { Replicas, Topic } from './store/replicas.ts'
 import type { Tracer } from './telemetry/tracer.ts'
 import { Type } from './typebox.ts'
+import type { Policy } from './tools/policy.ts'
 import { readWorkspaceFile } from './tools/workspace.ts'
 
 /** The environment in which the process was started. */
@@ -94,6 +96,8 @@ export interface CurrentRuntime {
   resolveRecipient: Recipients['resolve']
   /** The main session of the default agent. */
   mainSession: string
+  /** The tool policy of its configuration. */
+  policy: Policy
 }
 
 export interface Services {
@@ -136,6 +140,7 @@ export interface Services {
     leadership: ReturnType<typeof createLeadership>
     replyStreams: ReplyStreams
     approvals: Approvals
+    starterRights: StarterRights
     chatAnswers: ChatAnswers
     /** Absent: traces are off. */
     tracing: RunTracing | undefined
@@ -186,6 +191,7 @@ export function openServices(options: ServiceOptions): Services {
     // The areas notify each other, so each of them finds the others when it acts.
     notifyRuns: () => work.runs.notify(),
     notifyOutbox: () => delivery.outbox.notify(),
+    isApproved: (account, senders) => delivery.pairing.isApproved(account, senders),
   }
   const work = buildWork(context)
   const delivery = buildDelivery(context, work)
@@ -213,6 +219,7 @@ interface ServiceContext extends ServiceOptions {
   createLease: CreateLease
   notifyRuns(): void
   notifyOutbox(): void
+  isApproved: Pairing['isApproved']
 }
 
 // ── Storage ──────────────────────────────────────────────────────────────────────────────────────
@@ -288,10 +295,16 @@ function buildWork(context: ServiceContext): Services['work'] {
     leadership,
     replyStreams: createReplyStreams(),
     approvals,
+    starterRights: createStarterRights({
+      config: () => current().config,
+      isApproved: context.isApproved,
+      now,
+    }),
     chatAnswers: createChatAnswers({
       store,
       approvals,
       config: () => current().config,
+      policy: () => current().policy,
       channels: extensions.channels,
       throttle: createThrottle({ limits: () => wrongCodes }),
       log: logFor('delivery'),

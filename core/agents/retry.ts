@@ -40,16 +40,19 @@ export function planRetry(
   }
 }
 
-/** How long a run waits for its agent: it may have been removed by mistake, or this gateway is yet to be updated. */
-const missingAgentMs = 10 * 60_000
-const missingAgentDelayMs = 5_000
+/**
+ * How long a run waits for its agent, or on a shared store for its starter: it may have been removed by mistake, or this
+ * gateway is yet to be updated.
+ */
+const missingMs = 10 * 60_000
+const missingDelayMs = 5_000
 
-/** Returns undefined if the run of an agent that is not in the configuration is not tried again. */
-export function planMissingAgent({ kind, result }: Retried, error: ErrorRecord): RunRetry | undefined {
+/** Returns undefined if the run whose agent or starter is not in the configuration is not tried again. */
+export function planMissing({ kind, result }: Retried, error: ErrorRecord): RunRetry | undefined {
   const now = Date.now()
   const { since = now, count = 0 } = result.retry ?? {}
-  const notBefore = now + missingAgentDelayMs
-  if (kind === 'heartbeat' || notBefore > since + missingAgentMs) return undefined
+  const notBefore = now + missingDelayMs
+  if (kind === 'heartbeat' || notBefore > since + missingMs) return undefined
   return {
     notBefore,
     provider: null,

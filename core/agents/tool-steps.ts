@@ -206,7 +206,12 @@ interface CallEnd extends Pick<RunningCall, 'status' | 'content'> {
   asks?: ApprovalReason
 }
 
-const refusals: ReadonlySet<ErrorCode> = new Set(['tool_not_available', 'tool_withheld', 'approval_required'])
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  'tool_not_available',
+  'tool_withheld',
+  'approval_required',
+  'forbidden',
+])
 
 async function attemptCall({ problem }: CallRequest, call: () => Promise<Json>): Promise<CallEnd> {
   if (problem !== undefined) return failedCall('failed', problem)

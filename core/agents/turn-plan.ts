@@ -77,7 +77,7 @@ function resolveRights(
   model: Model,
 ): TurnRights {
   const { origin, deliver } = spec
-  const { client, initiators, scopes } = origin
+  const { client, sender, initiators, scopes } = origin
   const starter: Subject = {
     caller: 'agent',
     agentId: agent.id,
@@ -87,6 +87,7 @@ function resolveRights(
     fromHook: isFromHook(origin),
     scopes,
     client,
+    sender,
     initiators,
   }
   const isPerson = isFromPerson(origin)

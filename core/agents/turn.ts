@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts'
 import type { Json, Log, Tool } from '../plugin/plugin.ts'
 import type { Thinking } from '../action.ts'
 import { untilAborted } from '../deadline.ts'
-import type { Usage } from '../store/run-spec.ts'
+import type { RunError, Usage } from '../store/run-spec.ts'
 import type { Provenance } from '../store/provenance.ts'
 import type { AskedApprovals, Step } from '../store/store.ts'
 import { toHeaders, type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
@@ -50,7 +50,9 @@ export interface TurnInput {
    */
   record(steps: readonly Step[], count: number, asked?: AskedApprovals): Promise<void>
   /** Called before each call of the model. Returns why the turn must end instead. */
-  findStop?: (() => Promise<string | undefined>) | undefined
+  findStop?: (() => Promise<RunError | undefined>) | undefined
+  /** Called before each call of a tool. Throws if whoever started the turn may not do so any more. */
+  authorize?: (() => Promise<void>) | undefined
   /** The approvals of the run's calls. Absent: calls that need one are refused. */
   approvals?: StepApprovals | undefined
   /** Called when a call of the model begins. */
@@ -78,7 +80,7 @@ export interface TurnResult {
   /** True: the history was too long for the model, so that it read only a part, or none of it. */
   isShortened?: boolean
   /** Why the turn ended before a call of the model. */
-  stopped?: string
+  stopped?: RunError
 }
 
 /** Thrown by a turn that cannot go on before a person has answered. Another attempt continues it. */
@@ -147,7 +149,7 @@ async function takeTurn(deps: Required<TurnDeps>, input: TurnInput, signal: Abor
   }
   for (;;) {
     const stopped = await input.findStop?.()
-    if (stopped !== undefined) return { ...createResult(conversation, { opening, finishReason: 'stopped' }), stopped }
+    if (stopped) return { ...createResult(conversation, { opening, finishReason: 'stopped' }), stopped }
     const isLast = conversation.exchanges.length >= maxSteps - 1
     const started = startModelStep(input, conversation.count() + 1)
     input.onModelStep?.(started)
@@ -325,8 +327,9 @@ function createCalls({ invoke, check }: TurnDeps, { input, conversation, signal 
     conversation,
     attempt: input.attempt,
     check: (tool) => check(sources.subject(), tool),
-    call: async (tool, args, { number, approved }) =>
-      await invoke({
+    call: async (tool, args, { number, approved }) => {
+      await input.authorize?.()
+      return await invoke({
         tool,
         args: wellFormed(args),
         subject: sources.subject(),
@@ -335,7 +338,8 @@ function createCalls({ invoke, check }: TurnDeps, { input, conversation, signal 
         signal,
         approved,
         sources,
-      }),
+      })
+    },
     record: (steps, asked) => input.record(steps, conversation.count(), asked),
     approvals: input.approvals,
   })

@@ -7,8 +7,10 @@ import { idsOf } from '../delivery/inbound/admission.ts'
 import { GatewayError } from '../errors.ts'
 import type { Throttle } from '../http/throttle.ts'
 import type { Channel, InboundMessage, Log } from '../plugin/plugin.ts'
+import { agentSessionKey } from '../sessions/keys.ts'
 import type { AccountRef, AuditedChange, NewDelivery, Store, StoredApproval } from '../store/store.ts'
 import { readAddress } from './address.ts'
+import type { Policy } from '../tools/policy.ts'
 import type { Approvals } from './approvals.ts'
 import { hashCode, parseAnswer, type TypedAnswer } from './codes.ts'
 
@@ -25,6 +27,7 @@ interface ChatAnswersDeps {
   store: Pick<Store, 'findApproval' | 'getDelivery'>
   approvals: Pick<Approvals, 'answer'>
   config(): Pick<Config, 'approvals' | 'agents'>
+  policy(): Pick<Policy, 'explain'>
   channels: ReadonlyMap<string, Pick<Channel<never>, 'aliases' | 'normalizeId'>>
   /** Counts wrong codes by sender. */
   throttle: Throttle
@@ -33,7 +36,9 @@ interface ChatAnswersDeps {
 
 const unknownCode = 'No call waits for an answer with this code.'
 
-export function createChatAnswers({ store, approvals, config, channels, throttle, log }: ChatAnswersDeps): ChatAnswers {
+export function createChatAnswers(deps: ChatAnswersDeps): ChatAnswers {
+  const { store, approvals, config, channels, throttle, log } = deps
+
   /** Whether the current configuration lets the sender answer for this agent. */
   function mayAnswer(agentId: string, { channel }: AccountRef, message: Pick<InboundMessage, 'from'>): boolean {
     const settings = resolveApprovals(config(), agentId)
@@ -65,6 +70,9 @@ export function createChatAnswers({ store, approvals, config, channels, throttle
       throttle.recordFailure(key)
       return { text: unknownCode }
     }
+    const refusal =
+      typed.status === 'approved' ? findGroupRefusal(deps.policy(), approval, { account, message }) : undefined
+    if (refusal !== undefined) return { text: refusal }
     return { text: await settle(approval, account, { message, typed }), endsChoicesOf: approval.id }
   }
 
@@ -105,6 +113,23 @@ export function createChatAnswers({ store, approvals, config, channels, throttle
       return {}
     },
   }
+}
+
+/** Nobody approves a call that they may not have made where they answer. */
+function findGroupRefusal(
+  policy: Pick<Policy, 'explain'>,
+  { agentId, tool }: StoredApproval,
+  { account, message: { group, to } }: { account: AccountRef; message: InboundMessage },
+): string | undefined {
+  if (!group) return undefined
+  const sessionKey = agentSessionKey(agentId, `${account.channel}:${group}:${to}`)
+  const { layers } = policy.explain({ caller: 'agent', agentId, sessionKey, ...account }, tool)
+  const denied = layers.find(({ layer, verdict }) => layer === 'group' && verdict === 'deny')
+  return (
+    denied &&
+    `This call cannot be approved here, because this group may not use \`${tool}\` itself (${denied.rule}); another ` +
+      'approver must answer, or you elsewhere.'
+  )
 }
 
 /** A client may have gone that nobody has noticed yet. */

@@ -1,5 +1,6 @@
 // Resolves where a reply goes: the channel, the account and the recipient, or why it cannot be delivered.
 import type { Config } from '../config/schema/schema.ts'
+import { accountsOf, hasAccount } from '../config/channels/access.ts'
 import { channelName } from '../config/channels/names.ts'
 import { findRecipientProblem } from '../config/rules/recipients.ts'
 import type { Channel } from '../plugin/plugin.ts'
@@ -85,7 +86,7 @@ export function createRecipients({
       return undeliverable((channelOf(recipient) ?? latest) ? reason : describeMissingRoute(fallbackChannel), true)
     const section = channels[channel] as Config['channels'][string]
     const accountId = recipient.accountId ?? accountOf(section, last)
-    if (!Object.hasOwn(accountsOf(section), accountId))
+    if (!hasAccount(section, accountId))
       return undeliverable(`The channel "${channel}" has no such account; it has ${namesOf(section)}.`, true)
     const to = recipient.to ?? last?.to ?? section.accounts?.[accountId]?.defaultTo ?? section.defaultTo
     if (!to)
@@ -130,8 +131,6 @@ const describeMissingRoute = (fallbackChannel: string): string =>
   `The channel "last" leads nowhere: no message has come in yet, and "${fallbackChannel}" cannot be used; ` +
   'name a channel, or set deliver to false.'
 
-const accountsOf = ({ accounts = { default: {} } }: Config['channels'][string]): object => accounts
-
 const namesOf = (section: Config['channels'][string]): string =>
   Object.keys(accountsOf(section))
     .map((id) => `"${id}"`)
@@ -139,6 +138,7 @@ const namesOf = (section: Config['channels'][string]): string =>
 
 /** The account of the last route if it is still configured, or else the first account. */
 function accountOf(section: Config['channels'][string], last: KnownRoute | undefined): string {
-  const accounts = accountsOf(section)
-  return last && Object.hasOwn(accounts, last.accountId) ? last.accountId : (Object.keys(accounts)[0] ?? 'default')
+  return last && hasAccount(section, last.accountId)
+    ? last.accountId
+    : (Object.keys(accountsOf(section))[0] ?? 'default')
 }

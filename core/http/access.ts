@@ -47,7 +47,10 @@ export const mayReadContent = (role: Role, content: boolean | undefined): boolea
 export const neededRole: Record<Need, Role> = { read: 'viewer', operate: 'operator', admin: 'admin' }
 
 /** A sentence that names what is missing. Undefined: the client may do it. */
-export function refusalOf({ name, role, agents }: Principal, { needs, scope }: Access): string | undefined {
+export function refusalOf(
+  { name, role, agents }: Pick<Principal, 'name' | 'role' | 'agents'>,
+  { needs, scope }: Access,
+): string | undefined {
   const needed = neededRole[needs]
   if (roles.indexOf(role) < roles.indexOf(needed))
     return `The client "${name}" has the role ${role}; this needs the role ${needed}.`
@@ -76,12 +79,11 @@ export const reaches = ({ agents }: Pick<Principal, 'agents'>, agentId: string |
 
 /** Throws `forbidden` if the client may not reach the agent. It learns nothing about which agents exist. */
 export function requireAgent(principal: Principal, agentId: string): void {
-  if (!reaches(principal, agentId))
-    throw new GatewayError(
-      'forbidden',
-      `The client "${principal.name}" may reach only these agents: ${principal.agents?.join(', ')}.`,
-    )
+  if (!reaches(principal, agentId)) throw new GatewayError('forbidden', describeReach(principal))
 }
+
+export const describeReach = ({ name, agents = [] }: Pick<Principal, 'name' | 'agents'>): string =>
+  `The client "${name}" may reach only these agents: ${agents.join(', ')}.`
 
 export interface RouteGuard {
   /** Checks the credential and the role of the caller. */

@@ -5,7 +5,7 @@ import { readHeartbeatNotes } from '../agents/heartbeat-prompt.ts'
 import { ModelError } from '../agents/model-error.ts'
 import type { Models } from '../agents/models.ts'
 import type { ReplyStreams } from '../agents/reply-stream.ts'
-import { planMissingAgent, planRetry, withTries } from '../agents/retry.ts'
+import { planMissing, planRetry, withTries } from '../agents/retry.ts'
 import { createDeadline, createTimeLimit, type TimeLimit } from '../agents/time-limit.ts'
 import { type RunTurn, SuspendedTurn, type TurnResult } from '../agents/turn.ts'
 import { type PlanDeps, planTurn, resolveRunModel, type TurnPlan } from '../agents/turn-plan.ts'
@@ -14,6 +14,7 @@ import type { Budgets } from '../budgets/budgets.ts'
 import type { BudgetStop } from '../budgets/check.ts'
 import type { Redactor } from '../config/redaction.ts'
 import type { Config } from '../config/schema/schema.ts'
+import { GatewayError } from '../errors.ts'
 import type { Json, Log } from '../plugin/plugin.ts'
 import { countSuspicious } from '../sessions/external-content.ts'
 import type { RunResult, RunSpec } from '../store/run-spec.ts'
@@ -32,6 +33,7 @@ import {
 } from './attempt-result.ts'
 import { identifyRun, logRetry } from './run-log.ts'
 import type { RunLimits } from './run-limits.ts'
+import type { StarterRights } from './starter-rights.ts'
 import { createStepApprovals } from './step-approvals.ts'
 import { createStepRecorder, type StepRecorder } from './step-recorder.ts'
 import { readTurnContext, type TurnContext, waitForStore } from './turn-context.ts'
@@ -52,6 +54,9 @@ interface AttemptDeps extends PlanDeps {
   agents: Agents
   files: Pick<FileSources, 'find'>
   budgets: Pick<Budgets, 'findStop'>
+  starterRights: StarterRights
+  /** True: other gateways on the store may have another configuration. */
+  isShared: boolean
   /** The time of the store. */
   now(): number
   runTurn: RunTurn
@@ -98,7 +103,7 @@ async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortControll
   const limit = createLimit(run, timeoutSeconds, () => stop.abort(new Stopped('timed_out')))
   try {
     stop.signal.throwIfAborted()
-    const refused = run.steps === 0 ? await refuseStart(deps, run, stop.signal) : undefined
+    const refused = await refuseStart(deps, run, stop.signal)
     if (refused) return refused
     const context = await readTurnContext(deps, run, stop.signal)
     recorder.resume(context.steps)
@@ -150,18 +155,27 @@ const createLimit = ({ deadline, startedAt }: StoredRun, timeoutSeconds: number,
 function endWithoutAgent(run: StoredRun, log: Log): AttemptResult | AttemptRetry {
   const message = `The agent "${run.agentId}" is not in the configuration; add it, or cancel the run.`
   const error = { type: 'agent_removed', message }
-  const retry = planMissingAgent(run, error)
+  const retry = planMissing(run, error)
   if (!retry) return createErrorResult('failed', withTries(run, error))
   logRetry(log, run, retry)
   return { retry }
 }
 
-/** Spares a run the rest of its attempt if a budget is used up: after a storm of webhooks there are many. */
+/**
+ * Ends a run whose starter has lost the right to. Spares a run the rest of its attempt if a budget is used up: after a
+ * storm of webhooks there are many.
+ */
 async function refuseStart(
-  { budgets }: Pick<AttemptDeps, 'budgets'>,
+  { budgets, starterRights, isShared, log }: Pick<AttemptDeps, 'budgets' | 'starterRights' | 'isShared' | 'log'>,
   run: StoredRun,
   signal: AbortSignal,
-): Promise<AttemptResult | AttemptWait | undefined> {
+): Promise<AttemptResult | AttemptRetry | AttemptWait | undefined> {
+  const loss = await waitForStore(() => starterRights.findLoss(run), signal)
+  // Another gateway may already know of a starter that this one does not.
+  const retry = loss && isShared ? planMissing(run, loss) : undefined
+  if (retry) logRetry(log, run, retry)
+  if (loss) return retry ? { retry } : createErrorResult('failed', loss)
+  if (run.steps > 0) return undefined
   const stop = await waitForStore(() => budgets.findStop(run), signal)
   if (!stop) return undefined
   const { error, wait } = stop
@@ -214,6 +228,7 @@ async function executeTurn(
     signal,
   })
   let stop: BudgetStop | undefined
+  const findLoss = () => waitForStore(() => deps.starterRights.findLoss(run), signal)
   const turn = await runTurn({
     ...plan,
     sources,
@@ -231,8 +246,14 @@ async function executeTurn(
     traceOfStep: deps.traceOfStep && ((number) => deps.traceOfStep?.(run, number)),
     steps,
     findStop: async () => {
+      const loss = await findLoss()
+      if (loss) return loss
       stop = await waitForStore(() => deps.budgets.findStop(run), signal)
-      return stop?.error.message
+      return stop && { type: stop.error.code, message: stop.error.message }
+    },
+    authorize: async () => {
+      const loss = await findLoss()
+      if (loss) throw new GatewayError('forbidden', loss.message)
     },
     record: recorder.record,
     approvals: createStepApprovals(deps.approvals, { run, limits: deps.limits }, context.approvals),
@@ -241,8 +262,9 @@ async function executeTurn(
   })
   if (stop?.wait && recorder.stored().length === 0) return { wait: stop.wait }
   const provenance = await waitForStore(() => settleProvenance(store, sources), signal)
+  const stopped = turn.stopped ?? (await findLoss())
   const result = {
-    ...createTurnResult({ plan, turn, events, run }),
+    ...createTurnResult({ plan, turn: { ...turn, ...(stopped && { stopped }) }, events, run }),
     provenance,
     kept: { own: provenance.own, seen: context.direct },
   }
@@ -271,9 +293,8 @@ function createTurnResult({ plan, turn, events, run: { kind, spec } }: EndedTurn
   const { reply, usage } = turn
   const model = plan.model.ref
   const transcript = turn.messages.map((message) => ({ message }))
-  if (turn.stopped !== undefined) {
-    const error = { type: 'budget_exceeded', message: turn.stopped }
-    const result = { model, error, ...(reply && { reply }), ...(usage.steps > 0 && { usage }) }
+  if (turn.stopped) {
+    const result = { model, error: turn.stopped, ...(reply && { reply }), ...(usage.steps > 0 && { usage }) }
     const hasSpoken = usage.steps > 0
     return {
       status: 'failed',

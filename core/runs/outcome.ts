@@ -93,6 +93,6 @@ async function resolveDeliveries(
  */
 function resolveText(run: StoredRun, { status, result }: AttemptResult): string | undefined {
   if (status === 'succeeded') return removeAcknowledgement(result.reply ?? '')
-  if (run.kind !== 'channel' || status === 'cancelled') return undefined
+  if (run.kind !== 'channel' || status === 'cancelled' || result.error?.type === 'rights_removed') return undefined
   return run.spec.origin.stranger ? 'I could not answer.' : `I could not answer. ${result.error?.message ?? ''}`.trim()
 }

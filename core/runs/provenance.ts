@@ -69,7 +69,7 @@ export async function writtenBy(
   return joinProvenance(author, joinTurn(read))
 }
 
-const createInitiator = ({ caller, agentId, sessionKey, model, channel, accountId, client }: Subject): Initiator => ({
+const createInitiator = ({
   caller,
   agentId,
   sessionKey,
@@ -77,4 +77,14 @@ const createInitiator = ({ caller, agentId, sessionKey, model, channel, accountI
   channel,
   accountId,
   client,
+  sender,
+}: Subject): Initiator => ({
+  caller,
+  agentId,
+  sessionKey,
+  model,
+  channel,
+  accountId,
+  client,
+  sender,
 })

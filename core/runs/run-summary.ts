@@ -1,5 +1,5 @@
 // Creates the run summary: the event that reports the end of a run in another session, usually the main session.
-import { joinTurn, type Provenance } from '../store/provenance.ts'
+import { authorOf, joinTurn, type Provenance } from '../store/provenance.ts'
 import { isFromHook, type RunSpec } from '../store/run-spec.ts'
 import type { NewEvent, NewDelivery, StoredRun } from '../store/store.ts'
 import type { AttemptResult } from './attempt-result.ts'
@@ -44,6 +44,8 @@ export function createRunSummary({
   const { kind, spec } = run
   const sessionKey = kind === 'hook' ? mainSession : spec.summarySession
   if (kind === 'hook' && wasNeverStarted(ended)) return []
+  // A schedule of somebody who was removed would start a heartbeat whenever it fires.
+  if (ended.result.error?.type === 'rights_removed') return []
   if (sessionKey === undefined || (kind === 'schedule' && needsNoSummary({ ended, acknowledged, deliveries })))
     return []
   const provenance = provenanceOf(run, ended)
@@ -66,7 +68,9 @@ export function createRunSummary({
 function provenanceOf({ kind, spec: { origin } }: StoredRun, { provenance }: AttemptResult): Provenance {
   if (provenance) return joinTurn(provenance)
   const outside = isFromHook(origin) ? [`${kind} ${origin.name}`] : []
-  return origin.provenance ?? { outside, authors: origin.initiators ?? [], isPrivate: outside.length === 0 }
+  return (
+    origin.provenance ?? { outside, authors: (origin.initiators ?? []).map(authorOf), isPrivate: outside.length === 0 }
+  )
 }
 
 /** The budget has an alert of its own, and events would start heartbeats that cost money. */

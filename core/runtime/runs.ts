@@ -45,6 +45,8 @@ export function buildRuns(
     canAsk: work.approvals.canAsk,
     narrowsChats: config.tools.narrowChats,
     budgets,
+    starterRights: work.starterRights,
+    isShared: storage.isShared,
     now,
     runTurn,
     replyStreams,
@@ -61,7 +63,7 @@ export function buildRuns(
   })
   const typing = createTyping({ connections: delivery.connections, log: logs.logFor('delivery') })
   const attempt: Attempt = (run, stop) => typing.during(run, () => attempts.run(run, stop))
-  const current: Omit<CurrentRuntime, 'config' | 'acceptPayload'> = {
+  const current: Omit<CurrentRuntime, 'config' | 'policy' | 'acceptPayload'> = {
     attempt: tracing ? (run, stop) => tracing.attempt(run, () => attempt(run, stop)) : attempt,
     outcome: createOutcome({
       agents,

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { resolveBudgets } from '../budgets/budget.ts'
 import type { Config } from '../config/schema/schema.ts'
 import type { CurrentRuntime, Services } from '../services.ts'
-import type { Policy } from '../tools/policy.ts'
 import { buildAgents } from './agents.ts'
 import type { BuildContext, Lifecycle, Reusable } from './build-context.ts'
 import { buildRoutes } from './routes.ts'
@@ -14,8 +13,6 @@ import { buildTools } from './tools.ts'
 /** The gateway under one configuration. Work that starts in a runtime also ends in it. Nothing acts before `start`. */
 export interface Runtime extends CurrentRuntime, Reusable {
   app: FastifyInstance
-  /** The tool policy of its configuration. */
-  policy: Policy
   /** Resolves when the routes are compiled and what they need is read from the store. */
   ready(): Promise<void>
   /** Starts the heartbeats and the schedules. */

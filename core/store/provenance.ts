@@ -15,6 +15,22 @@ export interface Initiator {
   accountId?: string | undefined
   /** The client that calls, or that started the calling run. Absent: none, or the gateway's own credential. */
   client?: string | undefined
+  /** Who wrote the message that started the calling run, on a channel. */
+  sender?: MessageSender | undefined
+}
+
+/** Who wrote a message on a channel, and where. */
+export interface MessageSender {
+  channel: string
+  accountId: string
+  from: { id: string; otherIds?: readonly string[] | undefined }
+  /** The recipient of the reply; in a group, its id. */
+  to: string
+  group?: 'group' | 'channel' | undefined
+  /** All ids of the group. Default: `to`. */
+  groupIds?: readonly string[] | undefined
+  /** True: the agent read the message as the text of somebody whom it trusts. */
+  isTrusted: boolean
 }
 
 export interface Provenance {

@@ -1,7 +1,7 @@
 // The task of a run and its result, as they are stored.
 import type { ActionOverrides, WakeMode } from '../action.ts'
 import type { Json } from '../plugin/plugin.ts'
-import type { Initiator, Provenance, TurnProvenance } from './provenance.ts'
+import type { Initiator, MessageSender, Provenance, TurnProvenance } from './provenance.ts'
 import type { TraceContext } from '../telemetry/trace-context.ts'
 
 export type { Initiator } from './provenance.ts'
@@ -24,6 +24,8 @@ export interface Origin {
   trusted: boolean
   /** The client that started the run. Absent: none, or the gateway's own credential. */
   client?: string | undefined
+  /** Who wrote the message that started the run, on a channel. */
+  sender?: MessageSender | undefined
   /** How the sender of the webhook was authenticated: by the hook token, or by a signature. */
   auth?: 'token' | 'signed' | undefined
   /** True: its reply may go back to the sender of the webhook whatever the turn has read. */
@@ -133,12 +135,19 @@ export interface Usage extends StepUsage {
   unpricedSteps?: number
 }
 
+/** Why a run has no reply. */
+export interface RunError {
+  type: string
+  message: string
+  /** The response of the model's service. It is only for the record of the run. */
+  detail?: string
+}
+
 /** The result of a run. */
 export interface RunResult {
   model?: string
   reply?: string
-  /** `detail` is the response of the model's service. It is only for the record of the run. */
-  error?: { type: string; message: string; detail?: string }
+  error?: RunError
   usage?: Usage
   /**
    * For a run that is retried: when it first failed, how often it failed, and when the next attempt is due. If its

@@ -1,6 +1,7 @@
 // Approvals and the rights of who answers: nobody approves what they may not do, and a reload takes rights away.
 import { expect, it } from 'vitest'
 import { gatewayToken } from '../helpers.ts'
+import { codeIn } from './launch-pad.ts'
 import { startApprovals } from './start-approvals.ts'
 
 const hooks = { allowRequestSessionKey: true }
@@ -31,4 +32,22 @@ it('returns 404 when an admin that is limited to agents calls the tool gateway',
     post('/tools/invoke', { tool: 'gateway', args: { action: 'config.get' } }, headers)
   expect((await call({ authorization: `Bearer ${gatewayToken}` })).status).toBe(200)
   expect((await call(bearer(limited))).status).toBe(404)
+})
+
+it('refuses the approval of an approver who answers in a group that may not use the tool', async () => {
+  const groups = { team: { tools: { deny: ['launch'] } }, staff: {} }
+  const { ask, chat, conclude, until, pad } = await startApprovals({ hooks }, { groups })
+  const { runId, question } = await ask({ by: 'ann' })
+  const answer = async (to: string, verb = 'approve') => {
+    const said = chat.held.filter((message) => message.to === to).length
+    await chat.say({ text: `${verb} ${codeIn(question)}`, from: { id: 'ann' }, to, group: 'group' })
+    return (await chat.holds(said + 1, to))[said]!.text
+  }
+  expect(await answer('team')).toBe(
+    'This call cannot be approved here, because this group may not use `launch` itself ' +
+      '(channels.chat-native.groups.team.tools.deny: "launch"); another approver must answer, or you elsewhere.',
+  )
+  await until(runId, 'waiting')
+  expect(await conclude(runId, () => answer('staff'))).toContain('Approved')
+  expect(pad.launches()).toEqual([{ by: 'ann' }])
 })

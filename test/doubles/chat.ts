@@ -63,8 +63,8 @@ export interface Chat {
   failTyping(): void
   /** Never answers the closing of a connection. */
   hangOnClose(): void
-  /** Sends an inbound message, to any account. Resolves with the result that the plugin received. */
-  say(message: SaidMessage, channel?: Name): Promise<string>
+  /** Sends an inbound message, to any account or to this one. Resolves with the result that the plugin received. */
+  say(message: SaidMessage, channel?: Name, accountId?: string): Promise<string>
   /** Does the same for one account of `chat-native`. */
   sayTo(accountId: string, message: SaidMessage): Promise<string>
   /** Reports that a group has another id. */

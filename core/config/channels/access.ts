@@ -17,9 +17,15 @@ export function resolveAccess(section: ChannelConfig, accountId: string): Access
   return { allowFrom, dmPolicy, directSession, ...(agentId !== undefined && { agentId }), ...(groups && { groups }) }
 }
 
+/** A channel that lists no accounts has one. */
+export const accountsOf = ({ accounts = { default: {} } }: ChannelConfig): Readonly<Record<string, AccountConfig>> =>
+  accounts
+
+export const hasAccount = (section: ChannelConfig, id: string): boolean => Object.hasOwn(accountsOf(section), id)
+
 /** The access of every account of a channel. */
 export const listAccess = (section: ChannelConfig): Access[] =>
-  Object.keys(section.accounts ?? { default: {} }).map((id) => resolveAccess(section, id))
+  Object.keys(accountsOf(section)).map((id) => resolveAccess(section, id))
 
 /** Whether the list contains `*`, which allows everybody. */
 export const allowsEverybody = (allowFrom: readonly string[]): boolean => allowFrom.some(isWildcard)

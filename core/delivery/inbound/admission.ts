@@ -15,6 +15,10 @@ interface AdmissionRequest {
   isApproved(): Promise<boolean>
 }
 
+/** Whether a message that is let in is text from outside. In a group that is listed, the group is trusted. */
+export const isExternal = ({ isStranger }: { isStranger: boolean }, access: Access, place: Place): boolean =>
+  isStranger && !isListedGroup(access, place)
+
 export async function admit({ access, message, isApproved }: AdmissionRequest): Promise<Admission> {
   const refusal = message.group ? findGroupRefusal(access, message) : undefined
   if (refusal) return { refusal }
@@ -40,7 +44,7 @@ type Place = Pick<InboundMessage, 'group' | 'to'> & {
 export const groupOf = (access: Access, place: Place): GroupConfig | undefined => findEntry(access, place)?.[1]
 
 /** Whether the operator has listed this group. Strangers can add the account to any other group themselves. */
-export const isListedGroup = (access: Access, place: Place): boolean => {
+const isListedGroup = (access: Access, place: Place): boolean => {
   const [id] = findEntry(access, place) ?? []
   return id !== undefined && !isWildcard(id)
 }

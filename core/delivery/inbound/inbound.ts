@@ -16,7 +16,7 @@ import type {
   NewRoute,
   Store,
 } from '../../store/store.ts'
-import { admit, groupOf, idsOf, isListedGroup, withoutMention } from './admission.ts'
+import { admit, groupOf, idsOf, isExternal, withoutMention } from './admission.ts'
 import type { Attachments } from './attachments.ts'
 import { type ChatCommands, parseChatCommand } from './chat-commands.ts'
 import type { Account } from '../connections/connections.ts'
@@ -135,7 +135,7 @@ export function createInbound(deps: InboundDeps): Receive {
       access,
       sessionKey: resolveSession(access, { channel, message, agent, isStranger }),
       isStranger,
-      isExternal: isStranger && !isListedGroup(access, message),
+      isExternal: isExternal(admission, access, message),
       message,
       address: toAddress(source, message),
       at,
@@ -264,6 +264,15 @@ async function planRun(deps: InboundDeps, inbound: Inbound): Promise<NonNullable
   const { channel, accountId } = address
   const key = JSON.stringify([channel, accountId, message.id])
   const source = { channel, accountId }
+  const { from, to, group, groupIds } = message
+  const sender = {
+    ...source,
+    from: { id: from.id, otherIds: from.otherIds },
+    to,
+    group,
+    ...(group && { groupIds }),
+    isTrusted: !isExternal,
+  }
   const context = { agentId: agent.id, key, at, source }
   const { provenance, ...quoting } = await readQuotes(deps, message, {
     account: source,
@@ -281,11 +290,12 @@ async function planRun(deps: InboundDeps, inbound: Inbound): Promise<NonNullable
       kind: 'channel',
       name: channel,
       trusted: !isExternal,
+      sender,
       ...(isExternal && { stranger: true }),
       ...(provenance && { provenance }),
     },
-    senderName: message.from.name?.trim().slice(0, longestName) || undefined,
-    deliver: { channel, to: message.to, accountId, threadId: message.threadId, route: message.route },
+    senderName: from.name?.trim().slice(0, longestName) || undefined,
+    deliver: { channel, to, accountId, threadId: message.threadId, route: message.route },
     wakeMode: 'next-heartbeat',
   }
   return { id: createId(), kind: 'channel', agentId: agent.id, sessionKey, spec, maxAttempts }
@@ -297,9 +307,8 @@ async function isTrusted(
   { access, message, source }: Pick<Inbound, 'access' | 'message'> & { source: AccountRef },
   ids: readonly string[],
 ): Promise<boolean> {
-  if (isListedGroup(access, message)) return true
   const [id = '', ...otherIds] = ids
   const author = { ...message, from: { id, otherIds }, mentioned: true }
   const admission = await admit({ access, message: author, isApproved: () => pairing.isApproved(source, ids) })
-  return 'isStranger' in admission && !admission.isStranger
+  return 'isStranger' in admission && !isExternal(admission, access, message)
 }

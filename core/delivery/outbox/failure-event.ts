@@ -1,6 +1,6 @@
 // Creates the event that tells the main agent that a delivery has finally failed, or may not have arrived. Before, it
 // has only heard that the message is on its way.
-import { joinTurn, type Provenance, unknownProvenance } from '../../store/provenance.ts'
+import { authorOf, joinTurn, type Provenance, unknownProvenance } from '../../store/provenance.ts'
 import { isFromHook } from '../../store/run-spec.ts'
 import { clip } from '../../kit/text.ts'
 import type { DeliveryEnd, NewEvent, Store, StoredDelivery, StoredRun } from '../../store/store.ts'
@@ -43,7 +43,7 @@ export function writtenByRun(run: StoredRun | undefined): Provenance {
   // Its turn is not over: a tool has sent the message.
   const { origin } = spec
   if (isFromHook(origin)) return { outside: [`${kind} ${origin.name}`], authors: [], isPrivate: true }
-  return origin.provenance ?? { outside: [], authors: origin.initiators ?? [], isPrivate: true }
+  return origin.provenance ?? { outside: [], authors: (origin.initiators ?? []).map(authorOf), isPrivate: true }
 }
 
 function renderEvent(
