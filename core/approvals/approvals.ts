@@ -204,8 +204,10 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
 
   async function answer(
     id: string,
-    { status, by, reason, forTurn = false, audit, place }: Answer,
+    { status, by, reason: given, forTurn = false, audit, place }: Answer,
   ): Promise<StoredApproval> {
+    // The model reads it, and so do clients.
+    const reason = given === null ? null : deps.redactor.text(given)
     const approval = await store.getApproval(id)
     if (!approval) throw new GatewayError('approval_not_found')
     if (forTurn && !approval.isNarrowed) throw new GatewayError('conflict', onlyCallMessage)

@@ -10,7 +10,7 @@ import { readJson } from '../json.ts'
 import type { Json } from '../plugin/plugin.ts'
 import { type Answerer, approvalStatuses, type Store, type StoredApproval } from '../store/store.ts'
 import { type Static, Type } from '../typebox.ts'
-import { content } from './content.ts'
+import { content, sessionKey as sealedKey } from './content.ts'
 import { type Endpoint, endpoint, type EndpointRequest, found } from './endpoint.ts'
 import { IdParams, iso, pageOf, pageQuery, pageRequest, Time, viewPage } from './lists.ts'
 
@@ -181,7 +181,7 @@ export const Approval = Type.Object({
   runId: Type.Optional(Type.String({ description: 'The run that waits. Absent: a client of `/mcp` makes the call.' })),
   step: Type.Optional(Type.Integer({ description: 'The number of the call in the run.' })),
   agentId: Type.String(),
-  sessionKey: Type.String(),
+  sessionKey: Type.String(sealedKey),
   tool: Type.String(),
   args: Type.Optional(
     Type.Unknown({
@@ -195,7 +195,7 @@ export const Approval = Type.Object({
   hidesSecrets: Type.Optional(
     Type.Boolean({ description: 'True: secrets of the configuration are replaced by `[redacted]` in `args`.' }),
   ),
-  origin: Type.String({ description: 'Where the work comes from.' }),
+  origin: Type.Optional(Type.String({ description: 'Where the work comes from.', ...content })),
   rule: Type.String({ description: 'The rule because of which a person is asked.' }),
   forTurn: Type.Optional(
     Type.Enum(['possible', 'approved'], {

@@ -4,7 +4,8 @@ import { GatewayError } from '../errors.ts'
 import { authorize, type Principal } from '../http/access.ts'
 import { type AuditLog, clientSource } from '../store/audit-log.ts'
 import type { AuditAction, AuditSource } from '../store/store.ts'
-import { withoutContent } from './content.ts'
+import { createHideContent, openSessionKeys } from './content.ts'
+import type { SessionKeySeal } from './cursor.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** Who calls, and how. */
@@ -21,10 +22,12 @@ export interface EndpointInput {
 
 export type CallEndpoint = (endpoint: Endpoint, input: EndpointInput, caller: EndpointCaller) => Promise<unknown>
 
-export const createCallEndpoint =
-  (audit: AuditLog): CallEndpoint =>
-  async (endpoint, { params, query = {}, body = {}, headers = {} }, { principal, via, address }) => {
+export function createCallEndpoint(audit: AuditLog, sessionKeys: SessionKeySeal): CallEndpoint {
+  const hideContent = createHideContent(sessionKeys)
+  return async (endpoint, { body = {}, headers = {}, ...input }, { principal, via, address }) => {
     const { access, schema } = endpoint
+    const params = openSessionKeys(schema.params, input.params, sessionKeys)
+    const query = openSessionKeys(schema.querystring, input.query ?? {}, sessionKeys)
     const source = clientSource(principal, { via, address })
     const action = describeAction(endpoint, { params, body })
     try {
@@ -32,12 +35,13 @@ export const createCallEndpoint =
       const change = (target: string, agentId?: string) => ({ ...source, ...action, target, agentId })
       const result = await endpoint.handle({ params, query, body, headers, principal, source, change })
       if (access.recordsAfter) await audit.done(source, action)
-      return principal.content ? result : withoutContent(schema.response[200], result)
+      return principal.content ? result : hideContent(schema.response[200], result)
     } catch (error) {
       if (access.action !== undefined && !isForbidden(error)) audit.failed(source, action, error)
       throw error
     }
   }
+}
 
 /** Refusals are recorded for all routes and methods alike. */
 const isForbidden = (error: unknown): boolean => error instanceof GatewayError && error.code === 'forbidden'

@@ -2,6 +2,7 @@
 import { wakeModes } from '../action.ts'
 import { ActionPreview, TurnPreview } from '../runs/turn-preview.ts'
 import { type Static, Type } from '../typebox.ts'
+import { sessionKey as sealedKey } from './content.ts'
 
 /** How the sender of a request was authenticated. */
 export const Authentication = Type.Object(
@@ -38,7 +39,7 @@ const hookReply = {
   mode: Type.Optional(Type.Enum([...wakeModes])),
   eventId: Type.Optional(Type.String()),
   runId: Type.Optional(Type.String({ description: 'Id of the run, for `GET /runs/{id}`.' })),
-  sessionKey: Type.Optional(Type.String({ description: 'The whole key of the session of the run.' })),
+  sessionKey: Type.Optional(Type.String({ ...sealedKey, description: 'The whole key of the session of the run.' })),
   warnings: Texts('What differs from the request.'),
   runIds: Texts('For several actions: the ids of the runs.'),
   eventIds: Texts('For several actions: the ids of the events.'),

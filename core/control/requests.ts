@@ -6,7 +6,7 @@ import { runStatuses } from '../store/run-spec.ts'
 import { agentOfKey, readText } from '../store/store.ts'
 import type { AuditedChange, RequestSummary, Store, StoredRequest, StoredRun } from '../store/store.ts'
 import { Type } from '../typebox.ts'
-import { content } from './content.ts'
+import { content, sessionKey as sealedKey } from './content.ts'
 import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { IdParams, iso, pageOf, pageQuery, pageRequest, parseSince, Time, viewPage } from './lists.ts'
 import { Authentication, ReplayReply, SkippedBy } from './replay-reply.ts'
@@ -265,7 +265,7 @@ const WebhookRequest = Type.Object({
       eventId: Type.Optional(Type.String()),
       runId: Type.Optional(Type.String()),
       agentId: Type.Optional(Type.String()),
-      sessionKey: Type.Optional(Type.String()),
+      sessionKey: Type.Optional(Type.String(sealedKey)),
       message: Type.Optional(
         Type.String({
           description:

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { readBody } from '../http/body.ts'
 import { failures } from '../http/failure.ts'
-import { type Access, guardRoutes, type RouteGuard } from '../http/access.ts'
+import { type Access, guardRoutes, type Principal, type RouteGuard } from '../http/access.ts'
 import { setRouteGroup, type RouteInfo } from '../http/route-list.ts'
 import { type TSchema, Type } from '../typebox.ts'
 import { pageHeaders, readPageFile } from './docs-page.ts'
@@ -82,11 +82,16 @@ function registerDocument(routeGroup: FastifyInstance, routes: ControlRoutesDeps
     { schema: schemas.document, config: { access: documentAccess } },
     async (reader, reply) => {
       const { createOpenApi } = await import('./openapi.ts')
-      const document = createOpenApi(routes(), { version: readVersion(), reader })
+      const visible = routes().filter((route) => isVisible(route, reader.principal))
+      const document = createOpenApi(visible, { version: readVersion(), reader })
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(document))
     },
   )
 }
+
+/** Names of hooks and channels concern the whole gateway, and their senders have other credentials. */
+const isVisible = ({ routeGroup }: RouteInfo, { agents }: Principal): boolean =>
+  !agents || (routeGroup !== 'hooks' && routeGroup !== 'channels')
 
 /** The page is public, because a browser cannot send a credential with a URL. The document that it shows is not. */
 function registerDocs(app: FastifyInstance): void {

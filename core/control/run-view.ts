@@ -6,7 +6,7 @@ import { type Initiator, isFromPerson, type Origin, runKinds, runStatuses } from
 import type { ListedRun, StoredDelivery, SubagentUsage, ToolError } from '../store/store.ts'
 import { traceIdOf } from '../telemetry/trace-context.ts'
 import { type Static, Type } from '../typebox.ts'
-import { content } from './content.ts'
+import { content, sessionKey } from './content.ts'
 import { iso, Time } from './lists.ts'
 import { UsageFields, UsageOfSubagents, viewSubagents, viewUsage } from './usage-view.ts'
 
@@ -24,7 +24,7 @@ export const Run = Type.Object({
   traceId: Type.Optional(Type.String({ description: 'The id of its trace, if traces were on when it was accepted.' })),
   kind: Type.Enum([...runKinds], { description: 'What started the run.' }),
   agentId: Type.String(),
-  sessionKey: Type.String(),
+  sessionKey: Type.String(sessionKey),
   model: Type.Optional(
     Type.String({ description: 'The model that executed the run. Before that, the requested model, if any.' }),
   ),
@@ -34,7 +34,7 @@ export const Run = Type.Object({
   origin: Type.Object(
     {
       kind: Type.Enum([...runKinds]),
-      name: Type.String(),
+      name: Type.String(sessionKey),
       mapping: Type.Optional(Type.String()),
       trusted: Type.Boolean(),
       client: Type.Optional(
@@ -63,7 +63,7 @@ export const Run = Type.Object({
     },
     { description: 'What the run originates from.' },
   ),
-  name: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String(content)),
   reply: Type.Optional(Type.String(content)),
   error: Type.Optional(
     Type.Object(

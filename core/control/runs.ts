@@ -6,6 +6,7 @@ import { failures } from '../http/failure.ts'
 import { runKinds, runStatuses } from '../store/run-spec.ts'
 import type { ListedRun, Store, StoredRun } from '../store/store.ts'
 import { Type } from '../typebox.ts'
+import { sessionKey as sealedKey } from './content.ts'
 import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { IdParams, pageOf, pageQuery, pageRequest, viewPage } from './lists.ts'
 import { Run, viewRun } from './run-view.ts'
@@ -118,7 +119,7 @@ const RunsQuery = Type.Object({
   kind: Type.Optional(Type.Enum([...runKinds])),
   hook: Type.Optional(Type.String({ description: 'Only runs of this hook: `agent`, or the name of a mapped hook.' })),
   agentId: Type.Optional(Type.String()),
-  sessionKey: Type.Optional(Type.String({ description: 'The full key, `agent:<agent>:<key>`.' })),
+  sessionKey: Type.Optional(Type.String({ ...sealedKey, description: 'The full key, `agent:<agent>:<key>`.' })),
 })
 
 const Cancelled = Type.Object({ ok: Type.Literal(true), runId: Type.String() })
@@ -126,6 +127,6 @@ const Cancelled = Type.Object({ ok: Type.Literal(true), runId: Type.String() })
 const Retried = Type.Object({
   ok: Type.Literal(true),
   runId: Type.String(),
-  sessionKey: Type.String(),
+  sessionKey: Type.String(sealedKey),
   retryOf: Type.String(),
 })

@@ -6,7 +6,7 @@ import { viewTranscript } from '../sessions/transcript.ts'
 import type { SessionPosition, Store, StoredEvent, StoredRoute, StoredSession } from '../store/store.ts'
 import { locateSession, type SessionOwners } from '../tools/session.ts'
 import { Type } from '../typebox.ts'
-import { content } from './content.ts'
+import { content, sessionKey as sealedKey } from './content.ts'
 import { type CursorSeal, sealedPrefix } from './cursor.ts'
 import { type Endpoint, endpoint, found } from './endpoint.ts'
 import { iso, limitOf, pageOf, pageQuery, pageQueryOf, pageRequest, Time } from './lists.ts'
@@ -32,11 +32,12 @@ const defaultLines = 200
 const eventLimits = { count: 200, characters: 256 * 1024 }
 
 export function sessionEndpoints({ store, agents, cursors }: SessionsDeps): Endpoint[] {
-  /** A page may end at a session of an agent that the client may not know. */
-  const format = (position: SessionPosition, { agents: limits }: Principal): string =>
-    limits ? cursors.seal(formatCursor(position)) : formatCursor(position)
-  const parse = (cursor: string | undefined, { agents: limits }: Principal): SessionPosition | undefined =>
-    parseCursor(limits && cursor !== undefined ? cursors.open(cursor) : cursor)
+  /** A page may end at a session of an agent, or with a key, that the client may not know. */
+  const isSealed = ({ agents: limits, content: mayRead }: Principal): boolean => limits !== undefined || !mayRead
+  const format = (position: SessionPosition, principal: Principal): string =>
+    isSealed(principal) ? cursors.seal(formatCursor(position)) : formatCursor(position)
+  const parse = (cursor: string | undefined, principal: Principal): SessionPosition | undefined =>
+    parseCursor(cursor !== undefined && isSealed(principal) ? cursors.open(cursor) : cursor)
 
   /** Events may wait in a session that has no row yet. */
   const findSession = async (given: string, principal: Principal) => {
@@ -162,14 +163,15 @@ const SessionsQuery = Type.Object({
 
 const KeyParams = Type.Object({
   key: Type.String({
+    ...sealedKey,
     description:
       '`agent:<agent>:<key>`. A key without an agent is that of the default agent; `main` is its main session.',
   }),
 })
 
-const Deleted = Type.Object({ ok: Type.Literal(true), key: Type.String() })
+const Deleted = Type.Object({ ok: Type.Literal(true), key: Type.String(sealedKey) })
 
-const session = { key: Type.String(), agentId: Type.String(), updatedAt: Time() }
+const session = { key: Type.String(sealedKey), agentId: Type.String(), updatedAt: Time() }
 const Session = Type.Object(session)
 
 const Route = Type.Object(

@@ -8,6 +8,7 @@ import { failures } from '../http/failure.ts'
 import type { Store, UsageSums } from '../store/store.ts'
 import { locateSession, type SessionOwners } from '../tools/session.ts'
 import { type Static, Type } from '../typebox.ts'
+import { sessionKey as sealedKey } from './content.ts'
 import { type Endpoint, endpoint } from './endpoint.ts'
 import { iso } from './lists.ts'
 import { UsageFields, viewUsage } from './usage-view.ts'
@@ -121,6 +122,7 @@ const keyFields = Object.fromEntries(
     key,
     Type.Optional(
       Type.Union([Type.String(), Type.Null()], {
+        ...(key === 'session' && sealedKey),
         description: `With \`by=${key}\`. Null: the usage of all else, or of the others together.`,
       }),
     ),

@@ -43,7 +43,7 @@ export function createRequestLog({ store, redact, log }: RequestLogDeps): Reques
     worked: 'rejected requests are recorded again',
   })
 
-  function record(refusal: NewRefusal): void {
+  function write(refusal: NewRefusal): void {
     if (pending >= maxPending) return
     pending += 1
     store
@@ -55,9 +55,15 @@ export function createRequestLog({ store, redact, log }: RequestLogDeps): Reques
       .finally(() => (pending -= 1))
   }
 
-  /** The name of a hook, and what the code of a scheme says, may hold a secret. */
-  const recordRedacted = ({ hook, error, ...refusal }: NewRefusal): void =>
-    record({ ...refusal, hook: redact(hook), error: error && { ...error, message: redact(error.message) } })
+  /** The name of a hook, what the code of a scheme says, and what a transform throws may hold a secret. */
+  const record = ({ hook, error, ...refusal }: NewRefusal): void =>
+    write({ ...refusal, hook: redact(hook), error: error && redactError(error) })
+
+  const redactError = ({ message, detail, ...error }: NonNullable<NewRefusal['error']>) => ({
+    ...error,
+    message: redact(message),
+    ...(detail !== undefined && { detail: redact(detail) }),
+  })
 
   function begin(route: string): Burst {
     const burst: Burst = { recorded: 0, timer: setTimeout(() => end(route, burst), burstMs).unref() }
@@ -68,7 +74,7 @@ export function createRequestLog({ store, redact, log }: RequestLogDeps): Reques
   function end(route: string, { rest, timer }: Burst): void {
     clearTimeout(timer)
     bursts.delete(route)
-    if (rest) recordRedacted(rest)
+    if (rest) record(rest)
   }
 
   return {
@@ -78,7 +84,7 @@ export function createRequestLog({ store, redact, log }: RequestLogDeps): Reques
       if (burst.recorded === maxStrangers) burst.rest = { ...refusal, count: (burst.rest?.count ?? 0) + 1 }
       else {
         burst.recorded += 1
-        recordRedacted(refusal)
+        record(refusal)
       }
     },
     close: () => bursts.forEach((burst, route) => end(route, burst)),

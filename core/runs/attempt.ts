@@ -65,7 +65,7 @@ interface AttemptDeps extends PlanDeps {
   onModelAnswer(provider: string): void
   approvals: Pick<Approvals, 'prepare' | 'describeEnd' | 'announce'>
   limits: RunLimits
-  redactor: Pick<Redactor, 'json'>
+  redactor: Pick<Redactor, 'text' | 'json'>
   /** Called when a step of a run begins or ends. */
   onStep(run: StoredRun, step: Step): void
   /** The span of a step, if the run is traced. Absent: traces are off. */
@@ -82,11 +82,11 @@ export function createAttempts(deps: AttemptDeps): Attempts {
 }
 
 /** The service of a model may quote its prompt in an error, and with it a secret of the configuration. */
-function redactError(end: AttemptEnd, { json }: AttemptDeps['redactor']): AttemptEnd {
+function redactError(end: AttemptEnd, { text, json }: AttemptDeps['redactor']): AttemptEnd {
   const redactResult = ({ error, ...result }: RunResult): RunResult =>
     error ? { ...result, error: JSON.parse(json(JSON.stringify(error))) as typeof error } : result
   if ('retry' in end) return { retry: { ...end.retry, result: redactResult(end.retry.result) } }
-  return 'result' in end ? { ...end, result: redactResult(end.result) } : end
+  return 'result' in end ? { ...end, result: redactResult(end.result), cause: end.cause && text(end.cause) } : end
 }
 
 async function attemptRun(deps: AttemptDeps, run: StoredRun, stop: AbortController): Promise<AttemptEnd> {

@@ -1,6 +1,6 @@
 // Builds the HTTP server of a runtime with its route groups: health, tools, MCP, hooks, control, and the WebSocket.
 import { createCallEndpoint } from '../control/call-endpoint.ts'
-import { createCursorSeal } from '../control/cursor.ts'
+import { createCursorSeal, createSessionKeySeal } from '../control/cursor.ts'
 import { createEndpoints } from '../control/endpoints.ts'
 import { createMetrics } from '../control/metrics/metrics.ts'
 import { createPanels } from '../control/page/panel-files.ts'
@@ -57,7 +57,8 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
   const invokeTool: ToolRequest = (...request) => callsUnderWay.add(requestTool(...request))
   // The tools stay open until the calls of clients have ended, unless the gateway stops.
   context.opened.defer(() => untilAborted(callsUnderWay.settled(), lifecycle.stopping).catch(() => undefined))
-  const call = createCallEndpoint(audit)
+  const sessionKeys = createSessionKeySeal(credentialOf(services, config))
+  const call = createCallEndpoint(audit, sessionKeys)
   registerHealth(app, { findRefusal, probe: store.probe })
   const readVisible = async (sessionKey: string) =>
     (await readHistory(store, sessionKey, agents.get(agentOfKey(sessionKey)).history)).seen
@@ -88,6 +89,7 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
       store,
       agents,
       redactor: services.redactor,
+      sessionKeys,
     }),
     log: services.logs.logFor('control'),
   })

@@ -51,3 +51,11 @@ it('refuses the approval of an approver who answers in a group that may not use 
   expect(await conclude(runId, () => answer('staff'))).toContain('Approved')
   expect(pad.launches()).toEqual([{ by: 'ann' }])
 })
+
+it('keeps a secret of the configuration out of the reason of a denial', async () => {
+  const { ask, post, conclude, model } = await startApprovals({ hooks })
+  const { runId, approval } = await ask({ by: 'ann' })
+  const deny = () => post(`/api/approvals/${approval.id}/deny`, { reason: `It is ${gatewayToken}.` })
+  expect((await conclude(runId, deny)).body.reason).toBe('It is [redacted].')
+  expect(JSON.stringify(model.requests.at(-1)!.body)).toContain('denied this call: It is [redacted].')
+})

@@ -1,7 +1,9 @@
 // Tests every route, WebSocket method, topic and MCP call with every role, for own and for foreign agents.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMethods } from '../../core/control/ws/methods.ts'
-import { gatewayToken, hookToken, type RunningGateway, startGateway } from '../helpers.ts'
+import { gatewayToken, hookToken, type RunningGateway, startGateway, temporaryFolder } from '../helpers.ts'
 import { connectRpc, type RpcClient } from './rpc-client.ts'
 
 type Role = 'viewer' | 'operator' | 'admin'
@@ -266,20 +268,43 @@ function expected(client: Client, { needs, scope, foreign }: Row, of: Records): 
 
 const bearer = ({ token }: Pick<Client, 'token'>) => ({ authorization: `Bearer ${token}` })
 
+/** Starts a run for each agent. */
+const transform = `export default ({ payload }) =>
+  payload.items.map(({ agent, text }) =>
+    ({ action: 'agent', agentId: agent, message: text, deliver: false, wakeMode: 'next-heartbeat' }))`
+
 async function startHouse() {
-  const gateway = await startGateway({
-    gateway: { auth: { token: gatewayToken, clients } },
-    budget: [{ per: '1d', runs: 1000 }],
-    agents: { main: {}, ops: {}, defaults: { heartbeat: { every: 0 }, budget: [{ per: '1d', runs: 100 }] } },
-    channels: { console: { allowFrom: ['console'], defaultTo: 'console' } },
-  })
+  const dir = temporaryFolder()
+  mkdirSync(join(dir, 'transforms'))
+  writeFileSync(join(dir, 'transforms', 'share.mjs'), transform)
+  const gateway = await startGateway(
+    {
+      gateway: { auth: { token: gatewayToken, clients } },
+      hooks: {
+        allowRequestSessionKey: true,
+        mappings: [{ match: { path: 'shared' }, transform: { module: 'share.mjs' } }],
+      },
+      budget: [{ per: '1d', runs: 1000 }],
+      agents: { main: {}, ops: {}, defaults: { heartbeat: { every: 0 }, budget: [{ per: '1d', runs: 100 }] } },
+      channels: { console: { allowFrom: ['console'], defaultTo: 'console' } },
+    },
+    dir,
+  )
   const [main, ops] = [await addRecords(gateway, 'main'), await addRecords(gateway, 'ops')]
   return { ...gateway, main, ops }
 }
 
 async function addRecords({ post, get }: RunningGateway, agentId: string): Promise<Records> {
   const headers = { authorization: `Bearer ${hookToken}`, prefer: 'wait=30' }
-  const body = { message: `Secret of ${agentId}`, agentId, channel: 'console', to: 'console' }
+  const secret = `Secret of ${agentId}`
+  const body = {
+    message: secret,
+    name: secret,
+    sessionKey: `hook:${secret}`,
+    agentId,
+    channel: 'console',
+    to: 'console',
+  }
   const { runId, sessionKey: key } = (await post('/hooks/agent', body, headers)).body
   const { items } = (await get('/api/requests')).body
   const { id: requestId } = items.find(({ runIds }: { runIds?: string[] }) => runIds?.includes(runId))
@@ -324,8 +349,8 @@ describe('a client', () => {
     ]
     for (const [path, key, of] of lists) {
       const keysFor = async (name: string) => (await list(path, name)).map((item) => item[key])
-      expect([path, await keysFor('viewer')]).toEqual([path, expect.arrayContaining([of(main), of(ops)])])
-      const limited = await keysFor('viewer-ops')
+      expect([path, await keysFor('operator')]).toEqual([path, expect.arrayContaining([of(main), of(ops)])])
+      const limited = await keysFor('operator-ops')
       expect([path, limited.includes(of(ops)), limited.includes(of(main))]).toEqual([path, true, false])
     }
     // Pages of one item reach the same items, and the cursor tells nothing about other agents.
@@ -359,7 +384,10 @@ describe('a client', () => {
       ['session', gateway.main.sessionKey, gateway.ops.sessionKey],
     ] as const) {
       const keysOf = ({ items }: { items: Record<string, unknown>[] }) => items.map((item) => item[by])
-      const [all, own] = [await read(`/api/usage?by=${by}`, 'viewer'), await read(`/api/usage?by=${by}`, 'viewer-ops')]
+      const [all, own] = [
+        await read(`/api/usage?by=${by}`, 'operator'),
+        await read(`/api/usage?by=${by}`, 'operator-ops'),
+      ]
       expect(keysOf(all)).toEqual(expect.arrayContaining([main, ops]))
       expect(keysOf(own)).toEqual([ops])
       expect(own.total).toMatchObject({ steps: 1 })
@@ -390,10 +418,61 @@ describe('a client', () => {
     for (const path of paths) {
       for (const name of ['reader', 'operator', 'admin'])
         expect([path, await read(path, name)]).toEqual([path, expect.stringContaining('Secret of main')])
-      expect(await read(path, 'viewer')).not.toContain('Secret')
+      expect(await read(path, 'viewer')).not.toMatch(/secret/i)
     }
     const search = await read('/api/requests?q=Secret', 'viewer')
     expect(search).toContain('needs \\"content: true\\"')
+  })
+
+  it('gets session keys that a payload may have chosen sealed unless it may read contents, and can use them so', async () => {
+    const gateway = await startHouse()
+    const { main } = gateway
+    const read = async (path: string, name: string) =>
+      (await gateway.get(path, bearer(clients.find((one) => one.name === name) as Client))).body
+    expect((await read(`/runs/${main.runId}`, 'reader')).sessionKey).toBe('agent:main:hook:secret of main')
+    const { sessionKey: sealed } = await read(`/runs/${main.runId}`, 'viewer')
+    expect(sealed).toMatch(/^agent:main:s\.[\w-]{40,}$/)
+    const keys = (await read('/api/sessions', 'viewer')).items.map(({ key }: { key: string }) => key)
+    expect(keys).toContain(sealed)
+    const key = encodeURIComponent(sealed)
+    expect((await read(`/api/sessions/${key}`, 'viewer')).transcript).toHaveLength(2)
+    const runs = (await read(`/api/runs?sessionKey=${key}`, 'viewer')).items
+    expect(runs.map(({ id }: { id: string }) => id)).toEqual([main.runId])
+    const used = (await read('/api/usage?by=session', 'viewer')).items.map(
+      ({ session }: { session: string }) => session,
+    )
+    expect(used).toContain(sealed)
+    const last = sealed.at(-1) === 'A' ? 'B' : 'A'
+    expect(await read(`/api/sessions/${key.slice(0, -1)}${last}`, 'viewer')).toMatchObject({
+      error: { type: 'invalid_request', message: 'The session key is not valid any more; list again.' },
+    })
+  })
+
+  it('reads of a request that also started work for another agent only what is for its own', async () => {
+    const gateway = await startHouse()
+    const [limited] = clients.filter(({ name }) => name === 'operator-ops') as [Client]
+    const items = ['main', 'ops'].map((agent) => ({ agent, text: `Word for ${agent}` }))
+    await gateway.post('/hooks/shared', { items })
+    const list = async (query: string, client?: Client) =>
+      (await gateway.get(`/api/requests?hook=shared${query}`, client && bearer(client))).body.items
+    const [{ id }] = await list('', limited)
+    const seen = (await gateway.get(`/api/requests/${id}`, bearer(limited))).body
+    expect(seen).not.toHaveProperty('body')
+    expect(seen.actions).toEqual([expect.objectContaining({ agentId: 'ops', message: 'Word for ops' })])
+    expect(JSON.stringify(seen)).not.toContain('Word for main')
+    expect([(await list('&q=Word')).length, await list('&q=Word', limited)]).toEqual([1, []])
+    expect(await list('&q=Word+for+main', limited)).toEqual([])
+  })
+
+  it('finds in the OpenAPI document no hook and no channel if it is limited to agents', async () => {
+    const gateway = await startHouse()
+    const paths = async (name: string) => {
+      const client = clients.find((one) => one.name === name) as Client
+      return Object.keys((await gateway.get('/openapi.json', bearer(client))).body.paths)
+    }
+    expect(await paths('viewer')).toEqual(expect.arrayContaining(['/hooks/shared', '/hooks/agent', '/api/runs']))
+    expect((await paths('admin-ops')).filter((path) => /^\/(hooks|channels)/.test(path))).toEqual([])
+    expect(await paths('admin-ops')).toContain('/api/runs')
   })
 
   it('gets from each method and topic of the WebSocket what its role and its agents allow', async () => {
@@ -442,9 +521,9 @@ describe('a client', () => {
     expect(texts(all)).toContain('Secret of ops')
     expect(texts(limited)).toContain(ops.runId)
     expect(texts(limited)).not.toContain(main.runId)
-    expect(texts(limited)).not.toContain('Secret')
+    expect(texts(limited)).not.toMatch(/secret/i)
     expect(texts(viewer)).toContain(main.runId)
-    expect(texts(viewer)).not.toContain('Secret')
+    expect(texts(viewer)).not.toMatch(/secret/i)
     expect(new Set(limited.notifications.map(({ method }) => method))).toEqual(
       new Set(['request', 'run', 'step', 'outbox', ...(texts(limited).includes('"method":"event"') ? ['event'] : [])]),
     )

@@ -43,6 +43,15 @@ describe('the request log', () => {
     expect(written[12]).toMatchObject({ count: 2 })
   })
 
+  it('records no secret of the configuration, in what a transform throws either', () => {
+    const written: NewRefusal[] = []
+    const requestLog = createLog({ recordRefusal: async (one: NewRefusal) => void written.push(one) })
+    const error = { type: 'transform_failed', message: 'It knows s3cret.', detail: 'Error: s3cret' }
+    requestLog.record({ ...refusal(), hook: 's3cret', error })
+    const redacted = { ...error, message: 'It knows [redacted].', detail: 'Error: [redacted]' }
+    expect(written).toMatchObject([{ hook: '[redacted]', error: redacted }])
+  })
+
   it('logs an outage of the store and continues afterwards', async () => {
     const { log, logged } = createTestContext()
     const requestLog = createLog({ recordRefusal: () => Promise.reject(new Error('full')) }, log)

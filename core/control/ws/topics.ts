@@ -9,7 +9,8 @@ import { locateSession, type SessionOwners } from '../../tools/session.ts'
 import { type JsonSchema, Type } from '../../typebox.ts'
 import type { Redactor } from '../../config/redaction.ts'
 import { Approval, createApprovalView } from '../approvals.ts'
-import { content, withoutContent } from '../content.ts'
+import { content, createHideContent, type HideContent, sessionKey } from '../content.ts'
+import type { SessionKeySeal } from '../cursor.ts'
 import { Summary, viewRequest } from '../requests.ts'
 import type { LogRecord } from './log-stream.ts'
 import { iso } from '../lists.ts'
@@ -36,9 +37,12 @@ interface TopicsDeps {
   store: Pick<Store, 'getRun'>
   agents: SessionOwners
   redactor: Pick<Redactor, 'text' | 'json'>
+  sessionKeys: Pick<SessionKeySeal, 'seal'>
 }
 
-export function createTopics({ changes, replicas, log, store, agents, redactor }: TopicsDeps): Topics {
+export function createTopics({ changes, replicas, log, store, agents, redactor, sessionKeys }: TopicsDeps): Topics {
+  const hide = createHideContent(sessionKeys)
+  const createTopic = <Change>(feed: Feed<Change>, topic: TopicView<Change>) => createTopicOf(feed, topic, hide)
   const topics: readonly Topic[] = [
     createTopic(changes.requests, {
       name: 'request',
@@ -61,7 +65,7 @@ export function createTopics({ changes, replicas, log, store, agents, redactor }
     createTopic(changes.steps, {
       name: 'step',
       view: ({ step, ...run }) => ({ ...run, ...viewStep(step) }),
-      schema: Step,
+      schema: StepOfRun,
       agentsOf: ({ agentId }) => [agentId],
     }),
     createTopic(changes.outbox, {
@@ -113,7 +117,7 @@ interface Published<Change> {
 }
 
 /** Subscribes to the feed only while the topic has subscribers. */
-function createTopic<Change>(feed: Feed<Change>, topic: TopicView<Change>): Topic {
+function createTopicOf<Change>(feed: Feed<Change>, topic: TopicView<Change>, hide: HideContent): Topic {
   const { name, view, schema, agentsOf } = topic
   const access: Access = { needs: 'read', scope: agentsOf ? 'agents' : 'gateway' }
   const published = createFeed<Published<Change>>()
@@ -124,7 +128,7 @@ function createTopic<Change>(feed: Feed<Change>, topic: TopicView<Change>): Topi
     const frame = (withContent: boolean): Buffer => {
       const known = frames.get(withContent)
       if (known) return known
-      const params = withContent ? view(change) : (withoutContent(schema, view(change)) as object)
+      const params = withContent ? view(change) : (hide(schema, view(change)) as object)
       const made = notification(name, params)
       frames.set(withContent, made)
       return made
@@ -170,7 +174,9 @@ function createReceiver<Change>(
   }
 }
 
-const Event = Type.Object({ text: Type.Optional(Type.String(content)) })
+const Event = Type.Object({ sessionKey: Type.String(sessionKey), text: Type.Optional(Type.String(content)) })
+
+const StepOfRun = Type.Object({ sessionKey: Type.String(sessionKey), ...Step.properties })
 
 function viewEvent({ id, sessionKey, text, mode, at }: StoredEvent): object {
   return { id, sessionKey, text, mode, at: iso(at) }

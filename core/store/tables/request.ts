@@ -173,7 +173,7 @@ export interface RequestFilter {
   since?: Timestamp | undefined
   /** Text that the body contains. Case is ignored. */
   text?: string | undefined
-  /** Only requests that started something for one of these agents. */
+  /** Only requests that started something for one of these agents, and with `text` for no other. */
   agents?: readonly string[] | undefined
 }
 
@@ -257,8 +257,13 @@ function searchBodies({
   'columns' | 'values' | 'matchesRow' | 'sizeOf' | 'windowRows'
 > {
   const sizeOf = ({ result, searched }: SearchedRow) => result.length + searched
-  const isOfAgents = ({ result }: SearchedRow): boolean =>
-    !agents || ((JSON.parse(result) as RequestResult).agents ?? []).some((id) => agents.includes(id))
+  const isOfAgents = ({ result }: SearchedRow): boolean => {
+    if (!agents) return true
+    const all = (JSON.parse(result) as RequestResult).agents ?? []
+    const isOne = (id: string): boolean => agents.includes(id)
+    // Whether a text is found says what the body holds for the other agents.
+    return text === undefined ? all.some(isOne) : all.length > 0 && all.every(isOne)
+  }
   const matchesRow = (row: SearchedRow): boolean => row.found === 1 && isOfAgents(row)
   const windowRows = maxSearchedBodies
   if (text === undefined)

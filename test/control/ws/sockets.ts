@@ -81,6 +81,7 @@ export async function openSocket(
       store,
       agents,
       redactor: { text: (text) => text, json: (text) => text },
+      sessionKeys: { seal: (key) => key },
     }),
     limits,
     log,
