@@ -14,7 +14,7 @@ export interface Operations {
     query: { cursor?: string; limit?: number; status?: "waiting" | "approved" | "denied" | "expired" | "cancelled"; runId?: string }
     headers: Record<string, never>
     body: undefined
-    reply: { items: ({ id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string })[]; next?: string }
+    reply: { items: ({ id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin?: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string })[]; next?: string }
   }
   /** Returns an approval. */
   'GET /api/approvals/{id}': {
@@ -22,7 +22,7 @@ export interface Operations {
     query: Record<string, never>
     headers: Record<string, never>
     body: undefined
-    reply: { id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string }
+    reply: { id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin?: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string }
   }
   /** Lists who did what, newest first. */
   'GET /api/audit': {
@@ -270,7 +270,7 @@ export interface Operations {
     query: Record<string, never>
     headers: Record<string, never>
     body: { for?: "call" | "turn" }
-    reply: { id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string }
+    reply: { id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin?: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string }
   }
   /** Denies a tool call. */
   'POST /api/approvals/{id}/deny': {
@@ -278,7 +278,7 @@ export interface Operations {
     query: Record<string, never>
     headers: Record<string, never>
     body: { reason?: string }
-    reply: { id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string }
+    reply: { id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin?: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string }
   }
   /** Starts a login, or joins the one under way, and returns what to show. */
   'POST /api/channels/{name}/login': {
