@@ -5,16 +5,16 @@ type Optional = string | false | null | undefined
 /**
  * Characters that no reader sees and that change what a reader sees: control characters, marks that change the
  * direction of text, and invisible ones that hide words or split them. Emoji need the joiners U+200C and U+200D.
+ * Without line breaks and tabs, of which a text has many: to remove a character is much faster than to decide on each.
  */
-const hidden = /[\p{Cc}\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu
+const hidden = /[[\p{Cc}\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]--[\n\t]]/gv
 
 const clean = (text: string | null | undefined): string =>
-  (text ?? '')
-    .replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
-    .replaceAll(hidden, (character) => (character === '\n' || character === '\t' ? character : ''))
+  (text ?? '').replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n').replaceAll(hidden, '')
 
 /** Whether a text has line breaks, or characters that `line` removes. */
-export const hasHiddenCharacters = (text: string): boolean => /[\u2028\u2029]/.test(text) || text.search(hidden) >= 0
+export const hasHiddenCharacters = (text: string): boolean =>
+  /[\t\n\u2028\u2029]/.test(text) || text.search(hidden) >= 0
 
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length).toWellFormed()} …` : text
