@@ -2,7 +2,7 @@
 // never does, because an alert must not get lost over a field that is only shown.
 import { holdsBigInt } from '../json.ts'
 import { isRecord } from '../config/walk.ts'
-import { compileCheck, compileInterpreted, firstProblem, type JsonSchema } from '../typebox.ts'
+import { type Check, compileCheck, firstProblem, type JsonSchema } from '../typebox.ts'
 
 interface PresetPayload {
   /** Fits the schema if there is no `problem`. */
@@ -17,24 +17,35 @@ interface PresetPayload {
  */
 export function createPayloadReader(schema: JsonSchema): (payload: unknown) => PresetPayload {
   const check = compileCheck(schema)
+  const fits = createFits()
   return (received) => {
     if (check.fits(received) && !holdsBigInt(received)) return { payload: received }
-    const payload = fit(schema, received)
+    const payload = fit(schema, received, fits)
     return check.fits(payload) ? { payload } : { payload, problem: firstProblem(check.problems(payload)) }
   }
 }
 
 type Schema = Readonly<Record<string, unknown>>
 
-const fits = (schema: JsonSchema, value: unknown): boolean => compileInterpreted(schema).fits(value)
+type Fits = (schema: Schema, value: unknown) => boolean
+
+/** Compiles the parts of a schema when they are first needed. Most payloads fit, and need none. */
+function createFits(): Fits {
+  const checks = new Map<Schema, Check>()
+  return (schema, value) => {
+    const check = checks.get(schema) ?? compileCheck(schema)
+    checks.set(schema, check)
+    return check.fits(value)
+  }
+}
 
 /** What does not fit even after this is returned as it is. */
-function fit(schema: JsonSchema, value: unknown): unknown {
+function fit(schema: JsonSchema, value: unknown, fits: Fits): unknown {
   const { anyOf, properties, items, type } = schema as Schema
-  if (Array.isArray(anyOf)) return fitOne(anyOf as Schema[], value)
-  if (isRecord(properties) && isRecord(value)) return fitFields(schema as Schema, value)
+  if (Array.isArray(anyOf)) return fitOne(anyOf as Schema[], value, fits)
+  if (isRecord(properties) && isRecord(value)) return fitFields(schema as Schema, value, fits)
   if (isRecord(items) && Array.isArray(value))
-    return value.map((item) => fit(items, item)).filter((item) => fits(items, item))
+    return value.map((item) => fit(items, item, fits)).filter((item) => fits(items, item))
   if (type === 'string') return asText(value) ?? value
   if ((type === 'number' || type === 'integer') && isNumeral(value)) return Number(value)
   // A preset calculates with it. An integer may be an id, which must keep its digits.
@@ -43,10 +54,10 @@ function fit(schema: JsonSchema, value: unknown): unknown {
 }
 
 /** The first alternative that the value fits, as it is or converted. */
-function fitOne(alternatives: readonly Schema[], value: unknown): unknown {
+function fitOne(alternatives: readonly Schema[], value: unknown, fits: Fits): unknown {
   if (!holdsBigInt(value) && alternatives.some((schema) => fits(schema, value))) return value
   const fitting = alternatives
-    .map((schema) => ({ schema, fitted: fit(schema, value) }))
+    .map((schema) => ({ schema, fitted: fit(schema, value, fits) }))
     .filter(({ schema, fitted }) => fits(schema, fitted))
     .map(({ fitted }) => fitted)
   // A text keeps the digits of an id.
@@ -54,13 +65,17 @@ function fitOne(alternatives: readonly Schema[], value: unknown): unknown {
   return text ?? fitting[0] ?? value
 }
 
-function fitFields({ properties, required }: Schema, value: Record<string, unknown>): Record<string, unknown> {
+function fitFields(
+  { properties, required }: Schema,
+  value: Record<string, unknown>,
+  fits: Fits,
+): Record<string, unknown> {
   const needed = new Set(Array.isArray(required) ? required : [])
   const fields = Object.entries(value).flatMap(([key, field]): [string, unknown][] => {
     const schemas = properties as Record<string, Schema>
     const schema = Object.hasOwn(schemas, key) ? schemas[key] : undefined
     if (schema === undefined) return [[key, field]]
-    const fitted = fit(schema, field)
+    const fitted = fit(schema, field, fits)
     return needed.has(key) || fits(schema, fitted) ? [[key, fitted]] : []
   })
   return Object.fromEntries(fields)
