@@ -8,7 +8,7 @@ import { runSequences } from './provenance/world.ts'
 const count = Number(process.env['PROVENANCE_SEQUENCES'] ?? 60)
 const first = Number(process.env['PROVENANCE_SEED'] ?? 1)
 /** How many sequences share a gateway and run at the same time. */
-const batch = 20
+const batch = 50
 
 it(
   'lets no turn do more than the least trusted author of what it sees, and no private text out',

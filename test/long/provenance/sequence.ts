@@ -12,6 +12,10 @@ export interface Graph {
   hooks: readonly (readonly Probe[])[]
   /** The person with fewer rights. */
   anna: readonly Probe[]
+  /** The members of a group. */
+  team: readonly Probe[]
+  /** Which agents have the tool of a remote MCP server, whose description is in each of their turns. */
+  remote: readonly boolean[]
 }
 
 export type Person = 'owner' | 'anna'
@@ -20,6 +24,9 @@ export type Event = { agent: number } & (
   | { kind: 'webhook'; hook: 'hook1' | 'hook2'; isShared: boolean; wakeMode: 'now' | 'next-heartbeat'; waits: boolean }
   | { kind: 'chat'; who: Person; session: 'main' | 'hook1' | 'hook2' }
   | { kind: 'stranger' }
+  | { kind: 'group' }
+  | { kind: 'new'; where: 'group' | 'stranger' | 'friend' }
+  | { kind: 'friend' }
   | { kind: 'write'; who: Person; file: string }
   | { kind: 'schedule'; who: Person }
   | { kind: 'subagent'; who: Person }
@@ -52,7 +59,13 @@ export const pick = <Item>(random: Random, items: readonly Item[]): Item =>
 export function createSequence(seed: number, length = 30): Sequence {
   const random = createRandom(seed)
   const some = () => probes.filter(() => random() < 0.35)
-  const graph = { agents: [some(), some(), some()], hooks: [some(), some(), some()], anna: some() }
+  const graph = {
+    agents: [some(), some(), some()],
+    hooks: [some(), some(), some()],
+    anna: some(),
+    team: some(),
+    remote: [random() < 0.15, random() < 0.15, random() < 0.15],
+  }
   return { seed, graph, events: Array.from({ length }, () => createEvent(random)) }
 }
 
@@ -60,8 +73,8 @@ function createEvent(random: Random): Event {
   const agent = pick(random, [0, 1, 2])
   const who = pick(random, ['owner', 'owner', 'anna'] as const)
   const hook = pick(random, ['hook1', 'hook2'] as const)
-  const kinds = ['webhook', 'webhook', 'chat', 'chat', 'chat', 'stranger', 'write', 'schedule', 'subagent'] as const
-  const kind = pick(random, [...kinds, 'heartbeat', 'approval'] as const)
+  const kinds = ['webhook', 'webhook', 'chat', 'chat', 'stranger', 'group', 'friend', 'write', 'schedule'] as const
+  const kind = pick(random, [...kinds, 'subagent', 'heartbeat', 'approval', 'new'] as const)
   if (kind === 'webhook') {
     const wakeMode = pick(random, ['now', 'next-heartbeat'] as const)
     return { kind, agent, hook, isShared: random() < 0.3, wakeMode, waits: random() < 0.5 }
@@ -69,8 +82,9 @@ function createEvent(random: Random): Event {
   if (kind === 'chat') return { kind, agent, who, session: pick(random, ['main', 'main', hook]) }
   if (kind === 'write') return { kind, agent, who, file: pick(random, ['note.md', 'HEARTBEAT.md']) }
   if (kind === 'approval') return { kind, agent, answer: pick(random, ['deny', 'deny', 'call', 'turn'] as const) }
-  if (kind === 'stranger' || kind === 'heartbeat') return { kind, agent }
-  return { kind, agent, who }
+  if (kind === 'new') return { kind, agent, where: pick(random, ['group', 'stranger', 'friend', 'friend'] as const) }
+  if (kind === 'schedule' || kind === 'subagent') return { kind, agent, who }
+  return { kind, agent }
 }
 
 /** Removes events, in ever smaller groups, as long as the sequence still fails. */

@@ -1,8 +1,11 @@
-// Runs sequences of `provenance-sequence.ts` on a gateway, and compares each call that was really made with an oracle
+// Runs sequences of `sequence.ts` on a gateway, and compares each call that was really made with an oracle
 // that knows only the marks of authors which the model has seen.
 import { setTimeout as delay } from 'node:timers/promises'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { ModelServer } from '../../doubles/model.ts'
 import type { Answer, WireRequest } from '../../doubles/wire.ts'
@@ -66,6 +69,8 @@ export default [
 interface Seen {
   slot: Slot
   agent: number
+  /** How many events of the sequence had begun. */
+  event: number
   tool: string
   marks: ReadonlySet<string>
 }
@@ -75,6 +80,8 @@ interface Slot {
   sequence: Sequence
   anna: RpcClient
   random: Random
+  /** How many events have begun. */
+  event: number
   /** How many runs the model may still start for the event that is under way. */
   handOffs: number
   answer: 'deny' | 'call' | 'turn'
@@ -88,8 +95,10 @@ interface World {
   report: Report
   seen: Map<string, Seen>
   receivers: Map<string, (message: object) => Promise<unknown>>
-  /** The tags of approved calls, and the runs that a person has approved. */
+  /** The tags of approved calls, the runs that a person has approved, and the agents and events of these runs. */
   approved: Set<string>
+  /** Resolves when no run of the slot is under way. */
+  idle(slot: Slot): Promise<void>
 }
 
 /** Runs the sequences at the same time, each with three agents of its own. */
@@ -104,10 +113,14 @@ export async function runSequences(model: ModelServer, sequences: readonly Seque
       receivers.set(accountId, receive)
     },
     call: (message: unknown) => void made.push(message as (typeof made)[number]),
-    sent: (message: unknown) => judgeText({ report, sequences }, (message as { text: string }).text, 'a stranger'),
+    sent: (message: unknown) => {
+      const { to, text } = message as { to: string; text: string }
+      if (to.startsWith('stranger')) judgeText({ report, sequences }, text, 'a stranger')
+    },
   }
   for (const [name, listen] of Object.entries(listeners)) subscribe(`test:provenance:${name}`, listen)
-  const running = await startWorld(model, sequences)
+  const remote = await startRemote((tag) => void made.push({ tool: 'far__look', tag, runId: '' }))
+  const running = await startWorld({ model, remote: remote.url, sequences })
   const owner = await connect(running, gatewayToken)
   const slots = await Promise.all(
     sequences.map(async (sequence, index): Promise<Slot> => ({
@@ -115,19 +128,22 @@ export async function runSequences(model: ModelServer, sequences: readonly Seque
       sequence,
       anna: await connect(running, tokenOf(index)),
       random: createRandom(sequence.seed ^ 0x5eed),
+      event: 0,
       handOffs: 0,
       answer: 'deny',
     })),
   )
-  const world: World = { running, sequences, owner, slots, report, seen, receivers, approved }
-  model.otherwise((request) => answer(world, request))
   const ended = new AbortController()
+  const idle = watchIdle(running, ended.signal)
+  const world: World = { running, sequences, owner, slots, report, seen, receivers, approved, idle }
+  model.otherwise((request) => answer(world, request))
   const answering = answerApprovals(world, ended.signal)
   await Promise.all(slots.map((slot) => runSequence(world, slot)))
   ended.abort()
   await answering
   for (const { socket } of [owner, ...slots.map(({ anna }) => anna)]) socket.terminate()
   await running.gateway.close()
+  remote.close()
   for (const [name, listen] of Object.entries(listeners)) unsubscribe(`test:provenance:${name}`, listen)
   for (const call of made) judgeCall(world, call)
   report.requests = model.requests.length
@@ -143,7 +159,43 @@ async function connect({ url }: RunningGateway, token: string): Promise<RpcClien
   return client
 }
 
-function startWorld(model: ModelServer, sequences: readonly Sequence[]): Promise<RunningGateway> {
+/** An MCP server over HTTP. Its only tool says to whom it belongs, in its description and in its results. */
+async function startRemote(onCall: (tag: string) => void): Promise<{ url: string; close(): void }> {
+  const look = { name: 'look', description: 'A text of «all:described».', inputSchema: { type: 'object' } }
+  const server = createServer(async (request, response) => {
+    const { id, method, params } = JSON.parse((await request.toArray()).join('') || '{}')
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end()
+    const tag: string = params?.arguments?.tag ?? ''
+    if (method === 'tools/call') onCall(tag)
+    const answers: Document = {
+      initialize: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'far', version: '1' },
+      },
+      'tools/list': { tools: [look] },
+      'tools/call': { content: [{ type: 'text', text: `«${tag.split('.')[0]}:remote»` }] },
+    }
+    const body = JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] ?? {} })
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, close }
+}
+
+interface WorldPlan {
+  model: ModelServer
+  /** The URL of the MCP server. */
+  remote: string
+  sequences: readonly Sequence[]
+}
+
+async function startWorld({ model, remote, sequences }: WorldPlan): Promise<RunningGateway> {
   const dir = temporaryFolder()
   writeFileSync(join(dir, 'world.mjs'), plugin)
   const agents = sequences.flatMap(({ graph }, slot) =>
@@ -151,14 +203,24 @@ function startWorld(model: ModelServer, sequences: readonly Sequence[]): Promise
       `s${slot}-${index}`,
       {
         systemPrompt: `I am s${slot} agent${index}.`,
-        tools: { deny, byOrigin: { hook: { deny: graph.hooks[index] } } },
+        tools: {
+          deny: graph.remote[index] ? deny : [...deny, 'far__*'],
+          byOrigin: { hook: { deny: graph.hooks[index] } },
+        },
       },
     ]),
   )
-  return startGateway(
+  const accounts = sequences.flatMap(({ graph: { team } }, slot) =>
+    [0, 1, 2].map((index): [string, Document] => [
+      `s${slot}-${index}`,
+      { agentId: `s${slot}-${index}`, groups: { team: { tools: { deny: team } } } },
+    ]),
+  )
+  const running = await startGateway(
     {
       plugins: ['./world.mjs'],
       providers: model.providers,
+      tools: { mcp: { servers: { far: { url: remote } } } },
       gateway: {
         port: 0,
         drainSeconds: 0,
@@ -176,28 +238,38 @@ function startWorld(model: ModelServer, sequences: readonly Sequence[]): Promise
       hooks: { enabled: true, token: hookToken, allowRequestSessionKey: true },
       session: { historyTurns: 10_000, historyTokens: 10_000_000 },
       agents: {
-        defaults: { model: 'double/m', maxConcurrent: 16, heartbeat: { every: '2s' } },
+        defaults: { model: 'double/m', maxConcurrent: 32, heartbeat: { every: '5s' } },
         main: { heartbeat: { every: 0 } },
         ...Object.fromEntries(agents),
       },
       channels: {
         street: {
           dmPolicy: 'open',
-          accounts: Object.fromEntries(agents.map(([agentId]) => [agentId, { agentId }])),
+          allowFrom: ['friend'],
+          accounts: Object.fromEntries(accounts),
         },
       },
     },
     dir,
   )
+  const isListed = async () =>
+    (await running.get('/tools')).body.items.some(({ name }: { name: string }) => name === 'far__look')
+  while (!(await isListed())) await delay(20)
+  return running
 }
 
 // ── The model: it tries every tool, and repeats every mark that it sees ────────────────────────────
 
-const outsiders: ReadonlySet<string> = new Set(['hook1', 'hook2', 'stranger', 'page'])
-const privates: ReadonlySet<string> = new Set(['private', 'owner', 'anna'])
+const outsiders: ReadonlySet<string> = new Set(['hook1', 'hook2', 'stranger', 'page', 'described', 'remote'])
+const privates: ReadonlySet<string> = new Set(['private', 'owner', 'anna', 'friend', 'team'])
 
+/** The description of the remote tool is one text for all sequences. */
 const marksIn = (text: string, slot: string): ReadonlySet<string> =>
-  new Set([...text.matchAll(/«(s\d+):([a-z]+\d?)»/g)].flatMap(([, id, mark]) => (id === slot ? [mark as string] : [])))
+  new Set(
+    [...text.matchAll(/«(s\d+|all):([a-z]+\d?)»/g)].flatMap(([, id, mark]) =>
+      id === slot || id === 'all' ? [mark as string] : [],
+    ),
+  )
 
 function answer(world: World, { body }: WireRequest): Answer {
   const messages = body['messages'] as { role: string; content: unknown }[]
@@ -216,7 +288,7 @@ function answer(world: World, { body }: WireRequest): Answer {
     calls: calls.map(({ tool, args, isProbe }) => {
       if (!isProbe) return { tool, args }
       const tag = `${id}.${world.seen.size}`
-      const request: Seen = { slot, agent: Number(index), tool, marks }
+      const request: Seen = { slot, agent: Number(index), event: slot.event, tool, marks }
       world.seen.set(tag, request)
       if (isForbidden(request)) world.report.forbidden += 1
       return { tool, args: { ...args, tag } }
@@ -237,6 +309,7 @@ function tries({ random }: Slot, text: string): Try[] {
     probing('send_out'),
     ...(random() < 0.3 ? [probing('recall')] : []),
     ...(random() < 0.1 ? [probing('page')] : []),
+    ...(random() < 0.2 ? [probing('far__look')] : []),
   ]
 }
 
@@ -263,24 +336,35 @@ function carries(slot: Slot, text: string): Try[] {
 
 async function runSequence(world: World, slot: Slot): Promise<void> {
   for (const event of slot.sequence.events) {
+    slot.event += 1
     slot.handOffs = 2
     await perform(world, slot, event)
   }
   // Heartbeats start shortly after their wake.
   await delay(400)
-  await idle(world, slot)
+  await world.idle(slot)
 }
 
-/** Until no run of the sequence is under way. */
-async function idle({ running }: World, { id }: Slot): Promise<void> {
-  const busy = async () => {
-    for (const status of ['queued', 'running', 'waiting']) {
-      const { body } = await running.get(`/api/runs?status=${status}&limit=200`)
-      if (body.items.some(({ agentId }: { agentId: string }) => agentId.startsWith(`${id}-`))) return true
-    }
-    return false
+/** Asks for the runs of all sequences at once. */
+function watchIdle(running: RunningGateway, signal: AbortSignal): World['idle'] {
+  const waiting = new Map<string, () => void>()
+  const listBusy = async (): Promise<ReadonlySet<string>> => {
+    const lists = await Promise.all(
+      ['queued', 'running', 'waiting'].map((status) => running.get(`/api/runs?status=${status}&limit=200`)),
+    )
+    const agentIds = lists.flatMap(({ body }) => body.items.map(({ agentId }: { agentId: string }) => agentId))
+    return new Set(agentIds.map((agentId: string) => agentId.split('-', 1)[0] as string))
   }
-  for (let tried = 0; tried < 500 && (await busy()); tried += 1) await delay(20)
+  const watch = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const asked = [...waiting]
+      const busy = asked.length > 0 ? await listBusy() : new Set()
+      for (const [id, resolve] of asked) if (!busy.has(id) && waiting.delete(id)) resolve()
+      await delay(20)
+    }
+  }
+  void watch()
+  return ({ id }) => new Promise((resolve) => void waiting.set(id, resolve))
 }
 
 async function perform(world: World, slot: Slot, event: Event): Promise<void> {
@@ -304,17 +388,33 @@ async function perform(world: World, slot: Slot, event: Event): Promise<void> {
   } else if (event.kind === 'chat') {
     const sessionKey = event.session === 'main' ? main : `agent:${agentId}:hook:${slot.id}:${event.session}`
     await (event.who === 'owner' ? owner : slot.anna).call('chat.send', { sessionKey, text: mark(event.who) })
-  } else if (event.kind === 'stranger') {
-    const from = { id: `stranger-${slot.id}` }
-    const message = { id: `m${world.seen.size}-${slot.id}`, from, to: from.id, text: mark('stranger') }
-    await world.receivers.get(agentId)?.(message)
-  } else if (event.kind === 'write') await invoke(event.who, 'write', { path: event.file, text: mark(event.who) })
+  } else if (event.kind === 'stranger') await receive(world, slot, { agentId, who: 'stranger', text: mark('stranger') })
+  else if (event.kind === 'friend') await receive(world, slot, { agentId, who: 'friend', text: mark('friend') })
+  else if (event.kind === 'group') await receive(world, slot, { agentId, who: 'group', text: mark('team') })
+  else if (event.kind === 'new') await receive(world, slot, { agentId, who: event.where, text: '/new' })
+  else if (event.kind === 'write') await invoke(event.who, 'write', { path: event.file, text: mark(event.who) })
   else if (event.kind === 'subagent') await invoke(event.who, 'sessions_spawn', { task: mark(event.who) })
   else {
     const added = await invoke(event.who, 'cron', { action: 'add', message: mark(event.who), every: '1h' })
     if (added?.id) await invoke(event.who, 'cron', { action: 'run', id: added.id })
   }
-  await idle(world, slot)
+  await world.idle(slot)
+}
+
+interface Message {
+  agentId: string
+  who: 'stranger' | 'friend' | 'group'
+  text: string
+}
+
+async function receive(
+  { receivers, seen }: World,
+  { id, event }: Slot,
+  { agentId, who, text }: Message,
+): Promise<void> {
+  const from = { id: who === 'group' ? 'member' : who === 'friend' ? 'friend' : `stranger-${id}` }
+  const more = who === 'group' ? { to: 'team', group: 'group', mentioned: true } : { to: from.id }
+  await receivers.get(agentId)?.({ id: `m${event}-${seen.size}-${id}`, from, ...more, text })
 }
 
 interface Waiting {
@@ -330,9 +430,10 @@ async function answerApprovals({ running, slots, approved, report }: World, sign
   while (!signal.aborted) {
     const { body } = await running.get('/api/approvals?status=waiting&limit=200')
     for (const { id, runId, agentId, forTurn, args } of body.items as Waiting[]) {
-      const { answer } = slots.find((slot) => agentId.startsWith(`${slot.id}-`)) as Slot
+      const { answer, event } = slots.find((slot) => agentId.startsWith(`${slot.id}-`)) as Slot
       const isForTurn = answer === 'turn' && forTurn === 'possible'
       if (answer !== 'deny') approved.add(isForTurn ? runId : (args?.tag ?? ''))
+      if (isForTurn) approved.add(`${agentId}.${event}`)
       if (answer !== 'deny') report.approved += 1
       const path = `/api/approvals/${id}/${answer === 'deny' ? 'deny' : 'approve'}`
       await running.post(path, isForTurn ? { for: 'turn' } : {}, asOwner)
@@ -348,9 +449,12 @@ function isForbidden({ slot: { sequence }, agent, tool, marks }: Seen): boolean 
   const { graph } = sequence
   const isOutside = [...marks].some((mark) => outsiders.has(mark))
   if (tool === 'send_out') return isOutside && [...marks].some((mark) => privates.has(mark))
+  // It may both read and send. Its own description restricts it no more than its operator accepts.
+  if (tool === 'far__look') return [...marks].some((mark) => mark !== 'described' && outsiders.has(mark))
   const denied = [
     ...(isOutside ? (graph.hooks[agent] ?? []) : []),
     ...(marks.has('anna') ? graph.anna : []),
+    ...(marks.has('team') ? graph.team : []),
     ...(graph.agents[agent] ?? []),
   ]
   return denied.includes(tool as Probe)
@@ -363,8 +467,9 @@ function judgeCall(
   const request = seen.get(tag)
   if (!request) return
   report.made += 1
-  if (!isForbidden(request) || approved.has(tag) || approved.has(runId)) return
-  const { sequence } = request.slot
+  const { sequence, id } = request.slot
+  const isApproved = approved.has(tag) || approved.has(runId || `${id}-${request.agent}.${request.event}`)
+  if (!isForbidden(request) || isApproved) return
   report.violations.push({ seed: sequence.seed, what: `agent${request.agent} called ${tool}`, saw: [...request.marks] })
 }
 
