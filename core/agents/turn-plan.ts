@@ -41,6 +41,8 @@ export interface TurnPlan extends Pick<TurnInput, 'agent' | 'model' | 'thinking'
   rights: TurnRights
   /** What the turn begins with, without what tools have returned in earlier attempts. */
   visible: TurnProvenance
+  /** What the operator, and people if they have started the turn, say that it is to do. No text from outside is in it. */
+  tasks: readonly string[]
 }
 
 /** Throws `invalid_request` if the run asks for a model that it may not use. */
@@ -67,6 +69,7 @@ export function planTurn(deps: PlanDeps, planned: PlannedRun): TurnPlan {
     sessionKey,
     rights,
     visible,
+    tasks: listTasks(planned, rights.starter),
   }
 }
 
@@ -94,6 +97,15 @@ function resolveRights(
   // Whoever chats with the gateway itself sees there that a call waits.
   const mode = isPerson && (origin.kind === 'chat' || canAsk(agent.id)) ? 'ask' : 'deny'
   return { starter, scope: id, mode, narrows: narrowsChats || !isPerson, isLifted }
+}
+
+function listTasks({ run: { spec }, agent, notes }: PlannedRun, starter: Subject): string[] {
+  const isInside = (provenance = noProvenance) => provenance.outside.length === 0
+  return [
+    agent.systemPrompt ?? '',
+    ...(isInside(taskProvenance(spec.origin, starter)) ? [spec.message] : []),
+    ...(notes && isInside(notes.provenance) ? [notes.text] : []),
+  ]
 }
 
 /** Of the task, the events and the notes. */

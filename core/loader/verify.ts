@@ -119,6 +119,7 @@ const toolMembers: Members<Tool> = {
   optIn: 'flag?',
   effects: 'anything?',
   external: 'anything?',
+  service: 'text?',
   changes: 'anything?',
   repeatable: 'flag?',
 }

@@ -232,6 +232,11 @@ export interface ToolApi {
    * Throws `InputError` if it cannot be delivered.
    */
   isReplyRoute(target: DeliveryTarget): Promise<boolean>
+  /**
+   * Returns whether a person or the operator has named this URL in what the calling turn was asked to do, or in the
+   * instructions of the agent. No text from outside has then chosen it, so that a call of it sends nothing out.
+   */
+  isNamedUrl(url: string): boolean
   workspace: Workspace
   schedules: ScheduleApi
   gateway: GatewayApi

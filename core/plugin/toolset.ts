@@ -49,6 +49,11 @@ export interface Tool<Args = never> {
    */
   external?: ToolText | ((args: Args) => ToolText)
   /**
+   * The service that provides the tool, if the toolset connects to several. Descriptions of a service from outside do not
+   * restrict its own tools. Default: all tools of the toolset belong together.
+   */
+  service?: string
+  /**
    * What a call changes, which MCP clients show to the person who approves it. `nothing`: it only reads. `adds`: it adds
    * or sends something, and neither overwrites nor deletes. Absent: it may overwrite or delete.
    */

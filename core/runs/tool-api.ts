@@ -58,7 +58,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       sessions: {
         list: async (filter) => {
           const items = await sessions.list({ ...filter, agents: reachable() })
-          if (items.some(({ key }) => key.includes(':hook:'))) await caller.sources?.add(fromSessionKeys)
+          if (items.some(({ key }) => /:(?:hook|stranger):/.test(key))) await caller.sources?.add(fromSessionKeys)
           return items
         },
         status: async (key) => {
@@ -91,6 +91,7 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
       },
       isReplyRoute: async (target) =>
         await toolDelivery.isReplyRoute(target, await resolveSender(), await resolveReplyRun()),
+      isNamedUrl: (url) => caller.sources?.isNamedUrl(url) ?? false,
       workspace,
       schedules: schedules.apiFor(caller),
       gateway: gatewayFor(caller),
@@ -99,8 +100,12 @@ export function createToolApi(deps: ToolApiDeps): (caller: Caller) => ToolApi {
   }
 }
 
-/** A payload may choose a part of the session key. */
-const fromSessionKeys: Provenance = { outside: ['the session keys of webhooks'], authors: [], isPrivate: false }
+/** A payload, and the address of a stranger, may choose a part of the session key. */
+const fromSessionKeys: Provenance = {
+  outside: ['session keys of webhooks and strangers'],
+  authors: [],
+  isPrivate: false,
+}
 
 const fromStranger: Provenance = { outside: ['a file of a stranger'], authors: [], isPrivate: false }
 
@@ -118,6 +123,10 @@ function trackFiles(
       if (provenance) await caller.sources?.add(provenance)
       if (isFileOfStranger(path)) await caller.sources?.add(fromStranger)
       return file
+    },
+    list: async (path) => {
+      if (isFileOfStranger(path)) await caller.sources?.add(fromStranger)
+      return await workspace.list(path)
     },
     write: async (path, data) => {
       await files.record(await workspace.path(), path, { data, provenance: await writtenBy(store, caller) })

@@ -7,7 +7,7 @@ import type { Subject } from '../tools/subject.ts'
 import { waitForStore } from './turn-context.ts'
 
 interface TurnToOpen {
-  plan: Pick<TurnPlan, 'rights' | 'visible'>
+  plan: Pick<TurnPlan, 'rights' | 'visible' | 'tasks'>
   /** Of what tools have returned in earlier attempts. */
   read: Provenance | undefined
   /** True: the sender of the webhook reads the reply, which therefore counts as sent. */
@@ -18,7 +18,7 @@ interface TurnToOpen {
 /** A prompt that holds both text from outside and private text counts as a read of private data. */
 export async function openTurnSources(
   store: Pick<Store, 'useEffects' | 'recordProvenance'>,
-  { plan: { rights, visible }, read, isAwaited, signal }: TurnToOpen,
+  { plan: { rights, visible, tasks }, read, isAwaited, signal }: TurnToOpen,
 ): Promise<TurnSources> {
   let isObserved = false
   const { scope } = rights
@@ -31,6 +31,7 @@ export async function openTurnSources(
   const sources = createTurnSources({
     ...rights,
     visible,
+    tasks,
     read,
     record: (returned) =>
       waitForStore(async () => {
@@ -46,7 +47,7 @@ export async function openTurnSources(
 /** The provenance of all that the turn has read, and may therefore write now. */
 export async function settleProvenance(
   store: Pick<Store, 'getExposure'>,
-  { provenance, subject }: CallSources & { subject(): Subject },
+  { provenance, subject }: Pick<CallSources, 'provenance'> & { subject(): Subject },
 ): Promise<TurnProvenance> {
   const { own, seen } = provenance()
   const isPrivate = own.isPrivate || (await holdsPrivateText(store, subject()))

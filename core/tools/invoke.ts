@@ -3,13 +3,14 @@ import { GatewayError } from '../errors.ts'
 import { isInputError } from '../plugin/errors.ts'
 import { readJson } from '../json.ts'
 import { wellFormedJson } from '../well-formed.ts'
-import type { Json, Log, Tool, ToolContext, ToolApi } from '../plugin/plugin.ts'
+import type { Json, Log, Tool, ToolContext, ToolApi, ToolEffect, ToolText } from '../plugin/plugin.ts'
 import type { CallSources } from './turn-sources.ts'
 import type { AuditSource } from '../store/store.ts'
 import { type TraceContext, traceIdOf } from '../telemetry/trace-context.ts'
 import { describeToolFailure } from '../tool-failure.ts'
 import { allProblems, dotted, listProblems } from '../typebox.ts'
 import { type ApprovalReason, ApprovalRequiredError } from './approval-required.ts'
+import { areDescriptions } from './descriptions.ts'
 import { externalTexts, fromTool } from './external-texts.ts'
 import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { withDeadline } from '../deadline.ts'
@@ -68,6 +69,8 @@ export function createInvoke(deps: InvokeDeps): Invoke {
       await addResult(deps, { entry, call })
       return result
     } catch (error) {
+      // The caller reads its message, which may quote what a service has answered.
+      if (isInputError(error)) await addResult(deps, { entry, call })
       throw toCallerError(error, { deps, entry, call })
     }
   }
@@ -76,8 +79,17 @@ export function createInvoke(deps: InvokeDeps): Invoke {
 /** The turn that reads a result from outside may do less from now on. */
 async function addResult({ policy }: InvokeDeps, { entry, call }: Pick<CheckedCall, 'entry' | 'call'>): Promise<void> {
   const { tool } = entry
-  if (!call.sources || externalTexts(tool, call.args) === 'none' || policy.isTrusted(entry)) return
+  if (!call.sources || policy.isTrusted(entry) || findExternalTexts(tool, call.args) === 'none') return
   await call.sources.add(fromTool(tool.name))
+}
+
+/** Of arguments that a tool refuses, it cannot say it. */
+function findExternalTexts(tool: Tool, args: unknown): ToolText {
+  try {
+    return externalTexts(tool, args)
+  } catch {
+    return 'result'
+  }
 }
 
 function checkArguments(entry: RegisteredTool, args: unknown): void {
@@ -110,8 +122,15 @@ function execute(
     const toolContext: ToolContext = { ...context, ...identity, ...toolApi(call), signal }
     if (askedBy !== undefined) return refuseUnapproved(ruleOfTwo.needsApproval(entry, call, toolContext), askedBy)
     const run = () => (tool as Tool<unknown>).execute(call.args, toolContext)
-    return call.subject.scopes ? runAdmitted(ruleOfTwo.admit(entry, call, toolContext), { signal, run }) : run()
+    const admit = async () => await notePrivateRead(call, await ruleOfTwo.admit(entry, call, toolContext))
+    return call.subject.scopes ? runAdmitted(admit(), { signal, run }) : run()
   })
+}
+
+/** Then the descriptions of a service no longer leave its own tools to the turn. */
+async function notePrivateRead({ sources, subject }: ToolCall, uses: readonly ToolEffect[]): Promise<void> {
+  if (!uses.includes('reads-private') || !areDescriptions(subject.narrowing?.sources ?? [])) return
+  await sources?.add({ outside: [], authors: [], isPrivate: true })
 }
 
 /** A call that nobody may approve, because of the rule of two, is refused instead. */

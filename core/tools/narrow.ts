@@ -8,6 +8,8 @@ export interface NarrowInput {
   starter: Subject
   /** Of all texts that its model reads. */
   visible: Provenance
+  /** True: a tool of the turn has read something private. */
+  hasReadPrivate?: boolean
   /** The scope of the rule of two for this turn: the id of its run. */
   scope: string
   /** What happens to calls that only the texts forbid. */
@@ -17,18 +19,20 @@ export interface NarrowInput {
 }
 
 /** The rights of a turn. They are never more than those of who started it, and had it started. */
-export function narrow({ starter, visible, scope, mode, narrows }: NarrowInput): Subject {
+export function narrow({ starter, visible, hasReadPrivate = false, scope, mode, narrows }: NarrowInput): Subject {
   const { outside } = visible
   const known = new Set([starter, ...(starter.initiators ?? [])].map((one) => JSON.stringify(authorOf(one))))
   const authors = visible.authors.filter((author) => !known.has(JSON.stringify(author)))
   const scopes = outside.length > 0 || starter.fromHook ? [scope, ...(starter.scopes ?? [])] : starter.scopes
-  const narrowing = narrows ? { outside, authors, mode } : { outside: [], authors: [], mode }
+  const narrowing = { sources: outside, hasReadPrivate, mode, ...(narrows ? { outside, authors } : noTexts) }
   return {
     ...starter,
     ...(scopes && { scopes }),
     ...((outside.length > 0 || authors.length > 0) && { narrowing }),
   }
 }
+
+const noTexts = { outside: [], authors: [] }
 
 /** What narrows a turn, in words: `text from webhook github and from the client anna`. */
 export function describeNarrowing({ outside, authors }: Pick<Narrowing, 'outside' | 'authors'>): string {

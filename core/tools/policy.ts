@@ -5,6 +5,7 @@ import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { decide, evaluatePolicy, type Decision, findRule, type Verdict } from './evaluate.ts'
 import { findGroupPolicy } from './group.ts'
 import { findUnmatchedNames } from './unmatched-names.ts'
+import { areOwnDescriptions } from './descriptions.ts'
 import { describeNarrowing } from './narrow.ts'
 import { beyondRuleOfTwo, hookAllow, resolveLayers, type Shape } from './layers.ts'
 import { matches, type PolicyTool } from './names.ts'
@@ -96,14 +97,20 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
   const evaluateInitiators = ({ initiators = [], fromHook }: Subject): AllowedTools[] =>
     initiators.map((initiator) => evaluateAll({ ...initiator, fromHook }))
 
-  /** What each author of a text that the turn sees may use, and what a webhook's run may if it sees text from outside. */
-  const evaluateNarrowing = (subject: Subject): AllowedTools[] => {
+  /**
+   * What each author of a text that the turn sees may use, and what a webhook's run may if it sees text from outside.
+   * @param isDescribed for a tool whose own descriptions are the only text from outside
+   */
+  const evaluateNarrowing = (subject: Subject, isDescribed = false): AllowedTools[] => {
     const { narrowing, initiators = [], isLifted } = subject
     if (!narrowing || isLifted) return []
-    const fromHook = narrowing.outside.length > 0
+    const fromHook = narrowing.outside.length > 0 && !isDescribed
     const readers = fromHook && !subject.fromHook ? [subject, ...initiators] : []
     return [...readers, ...narrowing.authors].map((one) => evaluateAll({ ...one, fromHook }))
   }
+
+  const isDescribed = ({ narrowing, fromHook }: Subject, entry: RegisteredTool | undefined): boolean =>
+    entry !== undefined && !fromHook && areOwnDescriptions(narrowing?.outside ?? [], entry)
 
   const judge = (subject: Subject, tool: string): Judgement => {
     const own = evaluateAll(subject).get(tool)
@@ -111,7 +118,8 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
     const initiators = evaluateInitiators(subject).map((allowed) => allowed.get(tool))
     if (initiators.some((judgement) => !judgement))
       return { verdict: 'deny', rule: 'denied to the session that started the run' }
-    const texts = evaluateNarrowing(subject).map((allowed) => allowed.get(tool))
+    const narrowed = evaluateNarrowing(subject, isDescribed(subject, registry.find(tool)))
+    const texts = narrowed.map((allowed) => allowed.get(tool))
     if (texts.some((judgement) => !judgement)) return judgeNarrowed(subject.narrowing as Narrowing)
     const asking = [own, ...initiators, ...texts].find((judgement) => judgement?.verdict === 'ask')
     return asking ?? own
@@ -126,9 +134,12 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
   return {
     judge,
     listed: (subject) => {
-      const texts = subject.narrowing?.mode === 'ask' ? [] : evaluateNarrowing(subject)
-      const all = [evaluateAll(subject), ...evaluateInitiators(subject), ...texts]
-      return tools.filter(({ tool }) => all.every((allowed) => allowed.has(tool.name)))
+      const isNarrowed = subject.narrowing?.mode === 'deny'
+      const [texts, others] = isNarrowed ? [evaluateNarrowing(subject), evaluateNarrowing(subject, true)] : [[], []]
+      const own = [evaluateAll(subject), ...evaluateInitiators(subject)]
+      return tools.filter((entry) =>
+        [...own, ...(isDescribed(subject, entry) ? others : texts)].every((allowed) => allowed.has(entry.tool.name)),
+      )
     },
     explain,
     view: viewOf,

@@ -5,7 +5,7 @@ import { disconnectSignal } from '../http/disconnect.ts'
 import { failures } from '../http/failure.ts'
 import { type Access, guardRoutes, type RouteGuard } from '../http/access.ts'
 import { type DocumentReader, setRouteGroup } from '../http/route-list.ts'
-import type { Provenance } from '../store/provenance.ts'
+import { joinProvenance, noProvenance, type Provenance } from '../store/provenance.ts'
 import type { ToolRegistry } from './registry.ts'
 import {
   describeCalls,
@@ -18,6 +18,7 @@ import {
   RoutingHeaders,
 } from './schemas.ts'
 import { decide, type Verdict } from './evaluate.ts'
+import { describedBy } from './external-texts.ts'
 import { narrow } from './narrow.ts'
 import type { Policy } from './policy.ts'
 import type { ToolRequest } from './request.ts'
@@ -133,7 +134,8 @@ export function registerTools(
       fromHook: origin === 'hook',
     }
     const read = await readVisible(client.sessionKey)
-    const visible = isChat ? { ...read, isPrivate: true } : read
+    const described = describedBy(policy, starter)
+    const visible = joinProvenance(read, described, { ...noProvenance, isPrivate: isChat })
     const subject = narrow({
       starter,
       visible,

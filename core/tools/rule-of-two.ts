@@ -6,17 +6,18 @@ import type { Exposure, Store } from '../store/store.ts'
 import { ApprovalRequiredError } from './approval-required.ts'
 import type { RegisteredTool } from './registry.ts'
 import type { Verdict } from './evaluate.ts'
+import { areOwnDescriptions } from './descriptions.ts'
 import { isNamed, matches } from './names.ts'
 import type { Policy } from './policy.ts'
 import type { Subject } from './subject.ts'
 
 export interface RuleOfTwo {
   /**
-   * Resolves when the call may run and its effects are stored.
+   * Resolves when the call may run and its effects are stored, with its effects.
    * Throws `tool_withheld` if the caller holds external content and has had the other effect before, or
    * `approval_required` if a person may approve that.
    */
-  admit(entry: RegisteredTool, call: RuleOfTwoCall, context: ToolContext): Promise<void>
+  admit(entry: RegisteredTool, call: RuleOfTwoCall, context: ToolContext): Promise<readonly ToolEffect[]>
   /**
    * Whether the call would go beyond the rule if it ran now. Throws `tool_withheld` if nobody may approve that. Stores
    * nothing.
@@ -84,18 +85,19 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       const { args, subject, approved } = call
       const { scopes = [] } = subject
       const uses = await effectsOfCall(entry, args, context)
-      if (scopes.length === 0 || uses.length === 0) return
+      if (scopes.length === 0 || uses.length === 0 || isDescribed(subject, entry)) return uses
       const force = approved?.beyondRuleOfTwo || policy.liftedBy(subject, entry) !== undefined
       const doesBoth = uses.length > 1
       const before = doesBoth && !force ? undefined : await store.useEffects({ scopes, effects: uses, force })
-      if (before === undefined && (force || !doesBoth)) return
+      if (before === undefined && (force || !doesBoth)) return uses
       checkApprovable(entry, call, before)
       throw new ApprovalRequiredError({ rule: askingRule(before), beyondRuleOfTwo: true, isNarrowed: true })
     },
 
     needsApproval: async (entry, call, context) => {
       const { scopes = [] } = call.subject
-      if (scopes.length === 0 || policy.liftedBy(call.subject, entry) !== undefined) return false
+      if (scopes.length === 0 || isDescribed(call.subject, entry)) return false
+      if (policy.liftedBy(call.subject, entry) !== undefined) return false
       const uses = await effectsOfCall(entry, call.args, context)
       const exposures = await Promise.all(scopes.map((scope) => store.getExposure(scope)))
       const before = uses.length === 1 ? otherEffect(uses[0] as ToolEffect, exposures) : undefined
@@ -113,6 +115,7 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
       const verdict = (verdict: Verdict['verdict'], rule: string): Verdict => ({ layer: 'rule_of_two', verdict, rule })
       const lift = policy.liftedBy(subject, entry)
       if (lift !== undefined) return verdict('allow', lift)
+      if (isDescribed(subject, entry)) return verdict('none', 'the turn sees only its own descriptions')
       const beyond = policy.beyondRuleOfTwo(subject)
       const found = declaredEffects(entry)
       if (typeof found === 'function') return verdict('none', 'depends on the call')
@@ -125,6 +128,13 @@ export function createRuleOfTwo({ store, policy, effects = {}, log }: RuleOfTwoD
     },
   }
 }
+
+/**
+ * The only texts from outside are the tool's own descriptions. They ask for no more than its result could, unless a tool
+ * of the turn has read something private because they asked for that.
+ */
+const isDescribed = ({ narrowing, fromHook }: Subject, entry: RegisteredTool): boolean =>
+  !fromHook && narrowing !== undefined && !narrowing.hasReadPrivate && areOwnDescriptions(narrowing.sources, entry)
 
 /** The effect that the scopes have had and that excludes this one. */
 function otherEffect(effect: ToolEffect, exposures: readonly (Exposure | undefined)[]): ToolEffect | undefined {

@@ -16,9 +16,13 @@ export interface Subject extends Initiator {
 
 /** The turn may do no more than each author of a text that its model reads. */
 export interface Narrowing {
-  /** The sources of its texts from outside. If there are any, the turn may do no more than a webhook's run. */
+  /** The sources of its texts from outside, which the rule of two counts. */
+  sources: readonly string[]
+  /** Those of them that take tools away. If there are any, the turn may do no more than a webhook's run. */
   outside: readonly string[]
   authors: readonly Initiator[]
+  /** True: a tool of the turn has read something private. */
+  hasReadPrivate: boolean
   /** What happens to a call that only the narrowing forbids: it is denied, or a person is asked. */
   mode: 'deny' | 'ask'
 }

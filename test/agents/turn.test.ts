@@ -67,7 +67,7 @@ async function setUp({
   const invoke = createInvoke({
     registry,
     policy: { judge: () => ({ verdict: 'allow' }), isTrusted: () => true },
-    ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
+    ruleOfTwo: { admit: async () => [], needsApproval: async () => false },
     toolApi: () => createTestToolApi(),
     timeoutMs: 60_000,
     log,
@@ -96,7 +96,7 @@ async function setUp({
     runId: 'run-1',
     attempt: 1,
     record: async () => {},
-    sources: { subject: () => starter, add: async () => {}, provenance: () => provenance },
+    sources: { subject: () => starter, add: async () => {}, provenance: () => provenance, isNamedUrl: () => false },
     signal: new AbortController().signal,
   }
   const run = (changes: Partial<TurnInput> = {}) => runTurn({ ...input, ...changes })

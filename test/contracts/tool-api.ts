@@ -13,6 +13,7 @@ export function createTestToolApi(changes: Partial<ToolApi> = {}): ToolApi {
     runs: { start: refuse, wait: async () => undefined },
     deliver: refuse,
     isReplyRoute: async () => false,
+    isNamedUrl: () => false,
     workspace: { path: refuse, read: refuse, write: refuse, list: async () => [] },
     schedules: { add: refuse, list: async () => [], remove: async () => false, run: async () => undefined },
     gateway: {

@@ -37,7 +37,7 @@ async function setUp({
   const invoke = createInvoke({
     registry,
     policy: { judge, isTrusted: () => true },
-    ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
+    ruleOfTwo: { admit: async () => [], needsApproval: async () => false },
     toolApi: () => toolApi,
     timeoutMs,
     log: context.log,

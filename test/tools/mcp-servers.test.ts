@@ -53,7 +53,7 @@ async function connect(
   const invoke = createInvoke({
     registry,
     policy: { judge: () => ({ verdict: 'allow' }), isTrusted: () => true },
-    ruleOfTwo: { admit: async () => undefined, needsApproval: async () => false },
+    ruleOfTwo: { admit: async () => [], needsApproval: async () => false },
     toolApi: () => createTestToolApi(toolApi),
     timeoutMs,
     log: context.log,

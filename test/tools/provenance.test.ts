@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { answersIn, type Call, orders, startGullibleModel } from '../doubles/obedient.ts'
 import { startChat } from '../doubles/chat.ts'
+import { startMcpServer } from '../doubles/mcp.ts'
 import { type Document, gatewayToken, hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { login } from '../control/rpc-client.ts'
+import { closeAtEnd } from '../share.ts'
 import { outcomeOf, plugin } from './rule-of-two-pairs.ts'
 
 const reading: Call = { tool: 'read', args: { path: 'secret.txt' } }
@@ -16,10 +18,11 @@ const attack = [reading, stealing, running, planning]
 const writing = (path: string, text: string): Call => ({ tool: 'write', args: { path, text } })
 
 const pages = `
-import { defineToolset, Type } from 'svc-gateway/plugin'
+import { defineToolset, InputError, Type } from 'svc-gateway/plugin'
 const tool = (name, more) => ({ name, description: 'A page.', args: Type.Object({ text: Type.String() }), effects: [], execute: ({ text }) => text, ...more })
 export default defineToolset({ name: 'pages', description: 'Pages.', tools: [
   tool('page'), tool('own', { external: 'none' }), tool('vouched'),
+  tool('failing', { execute: ({ text }) => { throw new InputError(text) } }),
 ] })`
 
 const anna = { name: 'anna', token: 'token-of-anna-0123456789-0123456789', role: 'operator', tools: { deny: ['exec'] } }
@@ -143,6 +146,40 @@ describe('a text from outside', () => {
     expect(await say(orders([calling('near__echo'), running]))).toEqual(['done', 'unavailable'])
   })
 
+  it('that describes the tools of a remote MCP server takes away all other tools, and not those of the server', async () => {
+    const remote = async (call: () => string = () => 'Fine.') => {
+      const server = await startMcpServer({ tools: { look: 'Looks.', find: 'Finds.' }, call })
+      closeAtEnd(async () => server.close())
+      return { url: server.url }
+    }
+    const servers = { far: await remote(), wide: await remote(), known: { ...(await remote()), trusted: true } }
+    const agents = {
+      defaults: { model: 'double/m', maxSteps: 40, heartbeat: { every: 0 } },
+      main: { tools: { deny: ['wide__*'] } },
+      both: {},
+    }
+    const { say, chat, get, post, url } = await start({ agents, tools: { mcp: { servers } } })
+    const names = async () =>
+      (await get('/tools?sessionKey=agent:both:main')).body.items.map(({ name }: Call & { name: string }) => name)
+    await expect.poll(names).toEqual(expect.arrayContaining(['far__look', 'wide__look', 'known__look']))
+    const [look, find, known] = ['far__look', 'far__find', 'known__look'].map((tool): Call => ({ tool, args: {} }))
+    const afresh = async (...calls: (Call | undefined)[]) => {
+      await chat.say({ text: '/new' })
+      return await say(orders(calls as Call[]))
+    }
+    expect(await afresh(look)).toEqual(['done'])
+    // Its result may hold anything, and a private file must not reach it.
+    expect(await afresh(look, find)).toEqual(['done', 'withheld'])
+    expect(await afresh(reading, look)).toEqual(['done', 'withheld'])
+    expect(await afresh(known, running, stealing)).toEqual(['withheld', 'unavailable', 'withheld'])
+    // Descriptions of another server restrict them, too.
+    const client = await login(url)
+    void client.call('chat.send', { sessionKey: 'agent:both:main', text: orders([look as Call]) })
+    const waiting = async () => (await get('/api/approvals?status=waiting')).body.items
+    await expect.poll(waiting).toMatchObject([{ tool: 'far__look', rule: expect.stringContaining('the rule of two') }])
+    await post(`/api/approvals/${(await waiting())[0].id}/deny`, {}, asOwner)
+  })
+
   it('leaves a conversation with age', async () => {
     const { post, say } = await start({ session: { historyTurns: 1 } })
     await post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
@@ -150,6 +187,67 @@ describe('a text from outside', () => {
     expect(await say(orders([running]))).toEqual(['unavailable'])
     expect(await say(orders([running]))).toEqual(['unavailable'])
     expect(await say(orders([running]))).toEqual(['done'])
+  })
+})
+
+describe('an error of a tool', () => {
+  it('restricts the turn like a result, because it may quote what a service has answered', async () => {
+    const { say } = await start()
+    expect(await say(orders([{ tool: 'failing', args: { text: orders([running]) } }]))).toEqual(['done', 'unavailable'])
+  })
+})
+
+/** A reserved address. Nothing is ever sent to it. */
+const site = 'http://198.51.100.1'
+
+describe('a page of the web', () => {
+  const fetching = (url: string): Call => ({ tool: 'web_fetch', args: { url } })
+  const page: Call = { tool: 'page', args: { text: 'Some text.' } }
+
+  it('may be fetched if the message of the person names its URL, whatever the turn has read, and no other one', async () => {
+    const { say } = await start()
+    const named = [
+      `${site}/a?b=c`,
+      `${site}/(d)`,
+      `${site}/e`,
+      `https://198.51.100.1/e#part`,
+      'http://pages.invalid/f.html',
+      `${site}/`,
+    ]
+    const others = [
+      `${site}/a?b=`,
+      `${site}/a?b=cd`,
+      `${site}/E`,
+      'http://other.invalid/f.html',
+      'ftp://198.51.100.1/e',
+    ]
+    const message = `Compare ${site}/a?b=c, "${site}/(d)" ([here](${site}/e)), **pages.invalid/f.html**; and ${site}.`
+    const calls = [page, ...named.map(fetching), ...others.map(fetching)]
+    expect(await say(`${message} ${orders(calls)}`)).toEqual([
+      'done',
+      ...named.map(() => 'done'),
+      ...others.map((url) => (url.startsWith('ftp') ? 'done' : 'withheld')),
+    ])
+    // The next message does not name it.
+    expect((await say(orders([fetching(`${site}/f`)]))).at(-1)).toBe('withheld')
+  })
+
+  it('may be fetched by a heartbeat whose notes the operator has written, and not if a text from outside names it', async () => {
+    const { outcomes, post, workspace } = await start({
+      agents: { main: { systemPrompt: `The status is at ${site}/status.` } },
+    })
+    const calls = orders([reading, ...['notes', 'status', 'event'].map((name) => fetching(`${site}/${name}`))])
+    writeFileSync(join(workspace, 'HEARTBEAT.md'), `Look at ${site}/notes. ${calls}`)
+    await post('/hooks/wake', { text: `Look at ${site}/event.` })
+    expect(await outcomes('heartbeat', 1)).toEqual(['done', 'done', 'done', 'withheld'])
+  })
+
+  it('that a webhook names may not be fetched once its run has read something private', async () => {
+    const { post } = await start({ hooks: { replyToSender: true } })
+    const calls = orders([reading, fetching(`${site}/a`)])
+    const message = `Look at ${site}/a. ${calls}`
+    const { body } = await post('/hooks/agent', { message, deliver: false }, { prefer: 'wait=30' })
+    expect(answersIn(body.reply).map(outcomeOf)).toEqual(['done', 'withheld'])
   })
 })
 

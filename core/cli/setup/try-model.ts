@@ -41,7 +41,7 @@ export async function tryModel(
       runId: 'setup',
       attempt: 1,
       record: refuse,
-      sources: { subject: () => starter, add: async () => undefined, provenance: refuse },
+      sources: { subject: () => starter, add: async () => undefined, provenance: refuse, isNamedUrl: refuse },
       signal,
     })
     return finish(reply === '' ? { problem: 'Its reply was empty.' } : { reply })

@@ -51,6 +51,7 @@ function toTool(listed: Listed, { server, call, external }: ToolsDeps): Tool {
     args: plainSchema(inputSchema),
     ...readAnnotations(annotations),
     external,
+    service: server,
     execute: (args, context) => resultOf(call(listed, args, context)),
   })
 }

@@ -3,10 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { writeFileSync } from 'node:fs'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { startMcpServer } from '../../doubles/mcp.ts'
 import type { ModelServer } from '../../doubles/model.ts'
 import type { Answer, WireRequest } from '../../doubles/wire.ts'
 import { connectRpc, type RpcClient } from '../../control/rpc-client.ts'
@@ -119,7 +117,13 @@ export async function runSequences(model: ModelServer, sequences: readonly Seque
     },
   }
   for (const [name, listen] of Object.entries(listeners)) subscribe(`test:provenance:${name}`, listen)
-  const remote = await startRemote((tag) => void made.push({ tool: 'far__look', tag, runId: '' }))
+  const remote = await startMcpServer({
+    tools: { look: 'A text of «all:described».' },
+    call: ({ tag = '' }) => {
+      made.push({ tool: 'far__look', tag, runId: '' })
+      return `«${tag.split('.')[0]}:remote»`
+    },
+  })
   const running = await startWorld({ model, remote: remote.url, sequences })
   const owner = await connect(running, gatewayToken)
   const slots = await Promise.all(
@@ -157,35 +161,6 @@ async function connect({ url }: RunningGateway, token: string): Promise<RpcClien
   const client = await connectRpc(url)
   await client.call('auth', { token })
   return client
-}
-
-/** An MCP server over HTTP. Its only tool says to whom it belongs, in its description and in its results. */
-async function startRemote(onCall: (tag: string) => void): Promise<{ url: string; close(): void }> {
-  const look = { name: 'look', description: 'A text of «all:described».', inputSchema: { type: 'object' } }
-  const server = createServer(async (request, response) => {
-    const { id, method, params } = JSON.parse((await request.toArray()).join('') || '{}')
-    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end()
-    const tag: string = params?.arguments?.tag ?? ''
-    if (method === 'tools/call') onCall(tag)
-    const answers: Document = {
-      initialize: {
-        protocolVersion: '2025-06-18',
-        capabilities: { tools: {} },
-        serverInfo: { name: 'far', version: '1' },
-      },
-      'tools/list': { tools: [look] },
-      'tools/call': { content: [{ type: 'text', text: `«${tag.split('.')[0]}:remote»` }] },
-    }
-    const body = JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] ?? {} })
-    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const close = () => {
-    server.closeAllConnections()
-    server.close()
-  }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, close }
 }
 
 interface WorldPlan {
