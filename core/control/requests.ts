@@ -5,6 +5,7 @@ import { failures } from '../http/failure.ts'
 import { runStatuses } from '../store/run-spec.ts'
 import { agentOfKey, readText } from '../store/store.ts'
 import type { AuditedChange, RequestSummary, Store, StoredRequest, StoredRun } from '../store/store.ts'
+import type { ExplainNarrowing } from '../tools/explain-narrowing.ts'
 import { Type } from '../typebox.ts'
 import { content, sessionKey as sealedKey } from './content.ts'
 import { type Endpoint, endpoint, found } from './endpoint.ts'
@@ -28,13 +29,14 @@ export type Replay = (
 
 interface RequestsDeps {
   store: Pick<Store, 'listRequests' | 'getRequest' | 'getRun' | 'listRenderedEvents' | 'listRunDeliveries'>
+  explainNarrowing: ExplainNarrowing
   /** Undefined while the hooks are disabled. */
   replay?: Replay | undefined
   /** Undefined while the hooks are disabled. Returns undefined for a request whose body is not stored. */
   compareMappings?: ((request: StoredRequest) => readonly object[] | undefined) | undefined
 }
 
-export function requestEndpoints({ store, replay, compareMappings }: RequestsDeps): Endpoint[] {
+export function requestEndpoints({ store, explainNarrowing, replay, compareMappings }: RequestsDeps): Endpoint[] {
   const findRequest = async (id: string, principal: Principal) => {
     const request = found(await store.getRequest(id), 'request_not_found')
     if (!reachesSome(principal, request)) throw new GatewayError('request_not_found')
@@ -133,7 +135,7 @@ export function requestEndpoints({ store, replay, compareMappings }: RequestsDep
   }
 
   async function view(run: StoredRun) {
-    return viewRun(run, await store.listRunDeliveries([run.id]))
+    return viewRun(run, await store.listRunDeliveries([run.id]), { explainNarrowing })
   }
 }
 

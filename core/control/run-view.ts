@@ -1,7 +1,7 @@
 // A run in the form that the API returns: its schema, and how it is made of what is stored.
 import { joinTurn, type TurnProvenance } from '../store/provenance.ts'
-import { isFromTool } from '../tools/external-texts.ts'
-import { describeNarrowing, nameAuthor } from '../tools/narrow.ts'
+import type { ExplainNarrowing, NarrowedTurn } from '../tools/explain-narrowing.ts'
+import { nameAuthor } from '../tools/narrow.ts'
 import { type Initiator, isFromPerson, type Origin, runKinds, runStatuses } from '../store/run-spec.ts'
 import type { ListedRun, StoredDelivery, SubagentUsage, ToolError } from '../store/store.ts'
 import { traceIdOf } from '../telemetry/trace-context.ts'
@@ -131,8 +131,9 @@ export const Run = Type.Object({
 })
 export type Run = Static<typeof Run>
 
-/** What is only read for the record of a single run. */
 interface RunDetails {
+  explainNarrowing: ExplainNarrowing
+  /** Only read for the record of a single run, as are the errors of its tools. */
   subagents?: SubagentUsage
   toolErrors?: readonly ToolError[]
 }
@@ -140,7 +141,7 @@ interface RunDetails {
 export function viewRun(
   run: Omit<ListedRun, 'seq'>,
   deliveries: readonly Omit<StoredDelivery, 'seq'>[],
-  { subagents, toolErrors }: RunDetails = {},
+  { explainNarrowing, subagents, toolErrors }: RunDetails,
 ): Run {
   const { id, kind, agentId, sessionKey, status, spec, result } = run
   return {
@@ -158,7 +159,7 @@ export function viewRun(
     usage: result.usage && viewUsage(result.usage),
     ...(subagents && subagents.runs > 0 && { subagents: viewSubagents(subagents) }),
     ...(toolErrors && toolErrors.length > 0 && { toolErrors: [...toolErrors] }),
-    ...(result.provenance && { provenance: viewProvenance(run, result.provenance) }),
+    ...(result.provenance && { provenance: viewProvenance(run, result.provenance, explainNarrowing) }),
     parentRunId: spec.parentRunId,
     requestId: spec.requestId,
     retryOf: spec.retryOf,
@@ -177,9 +178,9 @@ export function viewRun(
 type ProvenanceView = NonNullable<Run['provenance']>
 type RunOfTexts = Pick<ListedRun, 'agentId' | 'sessionKey' | 'spec'>
 
-function viewProvenance(run: RunOfTexts, turn: TurnProvenance): ProvenanceView {
+function viewProvenance(run: RunOfTexts, turn: TurnProvenance, explainNarrowing: ExplainNarrowing): ProvenanceView {
   const { outside, authors, isPrivate } = joinTurn(turn)
-  const explanation = explainNarrowing(run, { outside, authors })
+  const explanation = explainNarrowing(describeTurn(run, { outside, authors }))
   return {
     outside: [...outside],
     authors: authors.map(nameAuthor),
@@ -188,36 +189,20 @@ function viewProvenance(run: RunOfTexts, turn: TurnProvenance): ProvenanceView {
   }
 }
 
-function explainNarrowing(
+function describeTurn(
   { agentId, sessionKey, spec: { origin } }: RunOfTexts,
-  texts: Pick<TurnProvenance['own'], 'outside' | 'authors'>,
-): string | undefined {
-  const { client, initiators = [] } = origin
+  { outside, authors }: Pick<TurnProvenance['own'], 'outside' | 'authors'>,
+): NarrowedTurn {
+  const { client, initiators = [], kind } = origin
   const starter: Initiator = { caller: 'agent', agentId, sessionKey, client }
   const own = new Set([starter, ...initiators].map(nameAuthor))
-  const { outside } = texts
-  const authors = texts.authors.filter((author) => !own.has(nameAuthor(author)))
-  if (outside.length === 0 && authors.length === 0) return undefined
-  const cause = `It may do less, because it reads ${describeNarrowing({ outside, authors })}.`
-  const remedies = listRemedies(origin, outside)
-  return remedies.length === 0 ? cause : `${cause} To lift this, ${remedies.join(', or ')}.`
+  const isPerson = isFromPerson(origin)
+  return {
+    agentId,
+    starter: (isPerson && (kind === 'chat' || kind === 'channel')) || kind === 'heartbeat' ? kind : 'other',
+    texts: { outside, authors: authors.filter((author) => !own.has(nameAuthor(author))) },
+  }
 }
-
-function listRemedies(origin: Origin, outside: readonly string[]): string[] {
-  const [isPerson, isHeartbeat] = [isFromPerson(origin), origin.kind === 'heartbeat']
-  return [
-    ...(isPerson ? [askRemedies[origin.kind === 'chat' ? 'chat' : 'channel']] : []),
-    ...(isPerson || isHeartbeat ? ['begin a clean conversation with /new'] : []),
-    ...(outside.some(isFromTool) ? ['name tools that you trust in tools.trusted'] : []),
-    ...(outside.length > 0 && !isPerson ? ['allow tools in tools.byOrigin.hook.allow'] : []),
-  ]
-}
-
-/** In a chat of the gateway, calls always wait for an answer. */
-const askRemedies = {
-  chat: 'approve a call for the whole turn',
-  channel: 'set approvals.channel and approve a call for the whole turn',
-} as const
 
 /** Without the sessions and callers of other agents that it goes back to, which only the policy needs. */
 const viewOrigin = ({

@@ -5,6 +5,7 @@ import { type Principal, reaches } from '../http/access.ts'
 import { failures } from '../http/failure.ts'
 import { runKinds, runStatuses } from '../store/run-spec.ts'
 import type { ListedRun, Store, StoredRun } from '../store/store.ts'
+import type { ExplainNarrowing } from '../tools/explain-narrowing.ts'
 import { Type } from '../typebox.ts'
 import { sessionKey as sealedKey } from './content.ts'
 import { type Endpoint, endpoint, found } from './endpoint.ts'
@@ -15,9 +16,10 @@ import { Step, viewStep } from './step-view.ts'
 interface RunsDeps {
   store: Pick<Store, 'getRun' | 'listRuns' | 'listRunDeliveries' | 'listSteps' | 'listToolErrors' | 'sumSubagentUsage'>
   runs: Pick<Runs, 'cancel' | 'retry'>
+  explainNarrowing: ExplainNarrowing
 }
 
-export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
+export function runEndpoints({ store, runs, explainNarrowing }: RunsDeps): Endpoint[] {
   const findRun = async (id: string, principal: Principal): Promise<StoredRun> => {
     const run = found(await store.getRun(id), 'run_not_found')
     if (!reaches(principal, run.agentId)) throw new GatewayError('run_not_found')
@@ -25,7 +27,7 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
   }
   const viewAll = async (listed: readonly ListedRun[]) => {
     const deliveries = Map.groupBy(await store.listRunDeliveries(listed.map(({ id }) => id)), ({ runId }) => runId)
-    return listed.map((run) => viewRun(run, deliveries.get(run.id) ?? []))
+    return listed.map((run) => viewRun(run, deliveries.get(run.id) ?? [], { explainNarrowing }))
   }
 
   return [
@@ -42,7 +44,7 @@ export function runEndpoints({ store, runs }: RunsDeps): Endpoint[] {
           store.sumSubagentUsage(id),
           store.listToolErrors(id),
         ])
-        return viewRun(run, deliveries, { subagents, toolErrors })
+        return viewRun(run, deliveries, { explainNarrowing, subagents, toolErrors })
       },
     }),
     endpoint({

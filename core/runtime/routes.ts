@@ -24,6 +24,7 @@ import type { Services } from '../services.ts'
 import { agentOfKey } from '../store/store.ts'
 import { registerMcp } from '../tools/mcp.ts'
 import { createApprovalWait } from '../approvals/mcp-calls.ts'
+import { createExplainNarrowing, type ExplainNarrowing } from '../tools/explain-narrowing.ts'
 import { createToolRequest, type ToolRequest, type WaitForApproval } from '../tools/request.ts'
 import { registerTools } from '../tools/routes.ts'
 import { createUnderWay } from '../under-way.ts'
@@ -62,7 +63,15 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
   registerHealth(app, { findRefusal, probe: store.probe })
   const readVisible = async (sessionKey: string) =>
     (await readHistory(store, sessionKey, agents.get(agentOfKey(sessionKey)).history)).seen
-  registerTools(app, { guard, ...areas, invokeTool, readVisible, narrowsChats: config.tools.narrowChats })
+  const explainNarrowing = createExplainNarrowing({ config, canAsk: services.work.approvals.canAsk })
+  registerTools(app, {
+    guard,
+    ...areas,
+    invokeTool,
+    readVisible,
+    narrowsChats: config.tools.narrowChats,
+    explainNarrowing,
+  })
   registerMcp(app, { guard, allowedOrigins, ...areas, invokeTool, version: readVersion() })
   registerChannels(app, {
     connections: services.delivery.connections,
@@ -70,7 +79,7 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
     log: services.logs.logFor('delivery'),
   })
   const hooks = buildHooks(app, context, areas)
-  const endpoints = buildEndpoints(context, { ...areas, ...hooks, routes, panels })
+  const endpoints = buildEndpoints(context, { ...areas, ...hooks, routes, panels, explainNarrowing })
   const metrics = buildMetrics(services)
   registerControl(app, { guard, endpoints, call, routes, meters: services.meters, metrics })
   const { runs, replyStreams } = services.work
@@ -88,6 +97,7 @@ export function buildRoutes(context: BuildContext, areas: Areas) {
       log: services.logs.feed,
       store,
       agents,
+      explainNarrowing,
       redactor: services.redactor,
       sessionKeys,
     }),
@@ -119,7 +129,12 @@ const buildMetrics = ({ meters, storage, work, delivery, hooks }: Services) =>
 
 function buildEndpoints(
   { config, services, lifecycle }: BuildContext,
-  areas: Areas & HookArea & { routes: ReturnType<typeof listRoutes>; panels: ReturnType<typeof createPanels> },
+  areas: Areas &
+    HookArea & {
+      routes: ReturnType<typeof listRoutes>
+      panels: ReturnType<typeof createPanels>
+      explainNarrowing: ExplainNarrowing
+    },
 ) {
   const { connections, logins, outbox, pairing } = services.delivery
   const { mappings, registry, transforms } = areas

@@ -18,6 +18,7 @@ import {
   RoutingHeaders,
 } from './schemas.ts'
 import { decide, type Verdict } from './evaluate.ts'
+import type { ExplainNarrowing } from './explain-narrowing.ts'
 import { describedBy } from './external-texts.ts'
 import { narrow } from './narrow.ts'
 import type { Policy } from './policy.ts'
@@ -37,6 +38,7 @@ export interface ToolRoutesDeps {
   /** Of the messages that the next turn of a session would see. */
   readVisible(sessionKey: string): Promise<Provenance>
   narrowsChats: boolean
+  explainNarrowing: ExplainNarrowing
 }
 
 const maxBodyBytes = 2 * 1024 * 1024
@@ -70,7 +72,17 @@ const schemas = {
 
 export function registerTools(
   app: FastifyInstance,
-  { guard, registry, policy, ruleOfTwo, invokeTool, agents, readVisible, narrowsChats }: ToolRoutesDeps,
+  {
+    guard,
+    registry,
+    policy,
+    ruleOfTwo,
+    invokeTool,
+    agents,
+    readVisible,
+    narrowsChats,
+    explainNarrowing,
+  }: ToolRoutesDeps,
 ): void {
   void app.register(
     async (routeGroup) => {
@@ -147,10 +159,13 @@ export function registerTools(
     const entry = registry.find(tool)
     if (!entry) return { tool, ...decision }
     const { isNarrowed, verdict, rule } = policy.judge(subject, tool)
-    const texts: Verdict = isNarrowed ? { layer: 'texts', verdict, rule } : { layer: 'texts', verdict: 'none' }
+    const narrowed: Verdict = isNarrowed ? { layer: 'texts', verdict, rule } : { layer: 'texts', verdict: 'none' }
     const used = { readsPrivate: visible.isPrivate, sends: false }
-    const last = subject.scopes ? [texts, ruleOfTwo.explain(entry, subject, used)] : [texts]
-    return { tool, ...decide([...decision.layers, ...last]) }
+    const last = subject.scopes ? [narrowed, ruleOfTwo.explain(entry, subject, used)] : [narrowed]
+    const texts = { outside: visible.outside, authors: subject.narrowing?.authors ?? [] }
+    const kind = origin === 'hook' ? 'other' : origin
+    const explanation = explainNarrowing({ agentId: client.agentId, starter: kind, texts })
+    return { tool, ...decide([...decision.layers, ...last]), explanation }
   }
 }
 

@@ -94,6 +94,11 @@ export const ExplainReply = Type.Object({
     }),
     { description: 'The verdict of each policy layer, in order.' },
   ),
+  explanation: Type.Optional(
+    Type.String({
+      description: 'With `origin`: which texts restrict the turn, and how to lift that. Absent: none do.',
+    }),
+  ),
 })
 export type ExplainReply = Static<typeof ExplainReply>
 

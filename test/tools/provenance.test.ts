@@ -124,6 +124,41 @@ describe('a text from outside', () => {
     expect((await explain('heartbeat')).verdict).toBe('allow')
   })
 
+  it.each([
+    {
+      title: 'approvals on a channel',
+      changes: { approvals: { channel: 'pager', to: 'ops', approvers: ['ann'] } },
+      channel:
+        'It may do less, because it reads text from webhook wake. To lift this, approve a call for the whole turn, ',
+      heartbeat: '/new, or allow tools in tools.byOrigin.hook.allow.',
+    },
+    {
+      title: 'a list of the agent itself',
+      changes: { agents: { main: { tools: { byOrigin: { hook: { allow: ['read'] } } } } } },
+      channel:
+        'To lift this, set approvals.channel and approve a call for the whole turn, or begin a clean conversation',
+      heartbeat: '/new, or allow tools in agents.main.tools.byOrigin.hook.allow.',
+    },
+    {
+      title: 'chats that are not narrowed',
+      changes: { tools: { narrowChats: false } },
+      channel:
+        'It may read private data or send data out, not both, because it reads text from webhook wake. To lift this, ',
+      heartbeat:
+        'It may do less, because it reads text from webhook wake. To lift this, begin a clean conversation with ',
+    },
+  ])('says how to lift the restriction with $title', async ({ changes, channel, heartbeat }) => {
+    const { post, say, runsOf, get } = await start(changes as Record<string, Document>)
+    await post('/hooks/wake', { text: 'Look.', mode: 'next-heartbeat' })
+    await say('What is new?')
+    const [{ id }] = await runsOf('channel')
+    expect((await get(`/runs/${id}`)).body.provenance.explanation).toContain(channel)
+    const explain = async (origin?: string) => (await post('/tools/explain', { tool: 'exec', origin }, asOwner)).body
+    expect((await explain('heartbeat')).explanation).toContain(heartbeat)
+    expect((await explain('chat')).explanation).toContain('To lift this, approve a call for the whole turn, or begin')
+    expect(await explain()).not.toHaveProperty('explanation')
+  })
+
   it('that a tool returns restricts the turn from then on, unless the tool or its plugin is trusted', async () => {
     const { say, chat } = await start()
     const calling = (tool: string): Call => ({ tool, args: { text: orders([running]) } })
@@ -377,9 +412,18 @@ describe('a person whose turn is narrowed', () => {
   })
 
   it('keeps its tools with tools.narrowChats: false, under the rule of two', async () => {
-    const { post, get, url, say } = await start({ tools: { narrowChats: false } })
+    const { post, get, url, say, invoke } = await start({ tools: { narrowChats: false }, agents: { clean: {} } })
     await post('/hooks/wake', { text: 'The build has failed.', mode: 'next-heartbeat' })
     expect(await say(orders([writing('a.md', 'a'), stealing]))).toEqual(['done', 'withheld'])
+    // The rights of authors take nothing away, so that there is nothing to explain.
+    await invoke(
+      'sessions_send',
+      { sessionKey: 'agent:clean:main', message: 'A word of anna.', waitSeconds: 30 },
+      asAnna,
+    )
+    const explained = { tool: 'exec', sessionKey: 'agent:clean:main', origin: 'chat' }
+    expect((await post('/tools/explain', explained, asOwner)).body).toMatchObject({ verdict: 'allow' })
+    expect((await post('/tools/explain', explained, asOwner)).body).not.toHaveProperty('explanation')
     const client = await login(url)
     void client.call('chat.send', { text: `In a chat. ${orders([stealing])}` })
     const waiting = async () => (await get('/api/approvals?status=waiting')).body.items

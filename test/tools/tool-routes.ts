@@ -109,6 +109,7 @@ export async function openToolRoutes(
       waitForApproval: () => Promise.reject(new Error('Nobody is asked here.')),
     }),
     readVisible: async () => noProvenance,
+    explainNarrowing: () => undefined,
     narrowsChats: true,
     agents: createAgents(config, '.'),
   })

@@ -16,6 +16,7 @@ import type { LogRecord } from './log-stream.ts'
 import { iso } from '../lists.ts'
 import { Delivery, viewDelivery } from '../outbox.ts'
 import { Run, viewRun } from '../run-view.ts'
+import type { ExplainNarrowing } from '../../tools/explain-narrowing.ts'
 import { Step, viewStep } from '../step-view.ts'
 
 type SendFrame = (frame: Buffer) => void
@@ -36,11 +37,21 @@ interface TopicsDeps {
   log: Feed<LogRecord>
   store: Pick<Store, 'getRun'>
   agents: SessionOwners
+  explainNarrowing: ExplainNarrowing
   redactor: Pick<Redactor, 'text' | 'json'>
   sessionKeys: Pick<SessionKeySeal, 'seal'>
 }
 
-export function createTopics({ changes, replicas, log, store, agents, redactor, sessionKeys }: TopicsDeps): Topics {
+export function createTopics({
+  changes,
+  replicas,
+  log,
+  store,
+  agents,
+  explainNarrowing,
+  redactor,
+  sessionKeys,
+}: TopicsDeps): Topics {
   const hide = createHideContent(sessionKeys)
   const createTopic = <Change>(feed: Feed<Change>, topic: TopicView<Change>) => createTopicOf(feed, topic, hide)
   const topics: readonly Topic[] = [
@@ -58,7 +69,7 @@ export function createTopics({ changes, replicas, log, store, agents, redactor, 
     }),
     createTopic(changes.runs, {
       name: 'run',
-      view: ({ run, deliveries }) => viewRun(run, deliveries),
+      view: ({ run, deliveries }) => viewRun(run, deliveries, { explainNarrowing }),
       schema: Run,
       agentsOf: ({ run }) => [run.agentId],
     }),

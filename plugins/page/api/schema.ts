@@ -438,7 +438,7 @@ export interface Operations {
     query: Record<string, never>
     headers: { "x-svc-message-channel"?: string; "x-svc-account-id"?: string }
     body: { tool: string; sessionKey?: string; origin?: "hook" | "chat" | "heartbeat" }
-    reply: { tool: string; allowed: boolean; verdict: "allow" | "ask" | "deny"; rule?: string; layers: ({ layer: string; verdict: "allow" | "ask" | "deny" | "none"; rule?: string })[] }
+    reply: { tool: string; allowed: boolean; verdict: "allow" | "ask" | "deny"; rule?: string; layers: ({ layer: string; verdict: "allow" | "ask" | "deny" | "none"; rule?: string })[]; explanation?: string }
   }
   /** Runs one tool. */
   'POST /tools/invoke': {

@@ -75,6 +75,7 @@ export async function openSocket(
     allowedOrigins: [],
     methods,
     topics: createTopics({
+      explainNarrowing: () => undefined,
       replicas: noReplicas,
       changes,
       log: logStream,
