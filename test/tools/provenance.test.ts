@@ -148,7 +148,7 @@ describe('a text from outside', () => {
         'It may do less, because it reads text from webhook wake. To lift this, begin a clean conversation with ',
     },
   ])('says how to lift the restriction with $title', async ({ changes, channel, heartbeat }) => {
-    const { post, say, runsOf, get } = await start(changes as Record<string, Document>)
+    const { post, say, runsOf, get } = await start({ ...changes } as Document as Record<string, Document>)
     await post('/hooks/wake', { text: 'Look.', mode: 'next-heartbeat' })
     await say('What is new?')
     const [{ id }] = await runsOf('channel')
