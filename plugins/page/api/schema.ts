@@ -280,6 +280,14 @@ export interface Operations {
     body: { reason?: string }
     reply: { id: string; runId?: string; step?: number; agentId: string; sessionKey: string; tool: string; args?: unknown; argsLength?: number; hidesSecrets?: boolean; origin?: string; rule: string; forTurn?: "possible" | "approved"; status: "waiting" | "approved" | "denied" | "expired" | "cancelled"; createdAt: string; expiresAt: string; answeredAt?: string; answeredBy?: { role: "approver" | "operator" | "admin"; via: string; id: string }; reason?: string }
   }
+  /** Sends messages of all kinds to one recipient, and connects the account again. */
+  'POST /api/channels/{name}/check': {
+    path: { name: string }
+    query: Record<string, never>
+    headers: Record<string, never>
+    body: { account?: string; to: string; threadId?: string }
+    reply: { ok: true; checks: ({ name: "connected" | "text" | "style" | "longest text" | "repeat" | "typing" | "file" | "choices" | "reconnect" | "text after reconnect"; outcome: "passed" | "failed" | "skipped"; detail: string; ms: number })[] }
+  }
   /** Starts a login, or joins the one under way, and returns what to show. */
   'POST /api/channels/{name}/login': {
     path: { name: string }
