@@ -32,7 +32,7 @@ export const Config = Type.Object(
       Type.String({
         pattern: '^[0-9]{1,5}\\.[0-9]{1,7}\\.[0-9]{1,10}$',
         description:
-          'Version of WhatsApp Web that a linked device names, such as `2.3000.1043857760`. By default that of baileys, ' +
+          'Version of WhatsApp Web that a linked device names, such as `2.3000.1043857760`. Absent: that of baileys, ' +
           'or the current one if WhatsApp refuses that.',
       }),
     ),

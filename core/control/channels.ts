@@ -50,7 +50,7 @@ export function channelEndpoints({
         summary: 'Sends messages of all kinds to one recipient, and connects the account again.',
         params: NameParams,
         body: CheckBody,
-        response: { 200: CheckReply, ...failures(409) },
+        response: { 200: CheckReply },
       },
       handle: async ({ params, body }) => ({
         ok: true,

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import type { Answer as ModelAnswer } from '../doubles/wire.ts'
 import { login } from '../control/rpc-client.ts'
-import { hookToken, startGateway, temporaryFolder } from '../helpers.ts'
+import { gatewayToken, hookToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
 
 const secret = 'a-secret-of-the-configuration'
@@ -171,7 +171,8 @@ describe('GET /runs/<id>/steps', () => {
     const retried = await send()
     expect(retried.run).toMatchObject({ status: 'queued', error: { detail: expect.stringContaining('[redacted]') } })
     expect(retried.run.error.detail).not.toContain(hookToken)
-    await post(`/api/runs/${retried.run.id}/cancel`, {})
+    const authorization = { authorization: `Bearer ${gatewayToken}` }
+    expect((await post(`/api/runs/${retried.run.id}/cancel`, {}, authorization)).status).toBe(200)
   })
 
   it('has nothing of what was said where the hook keeps no bodies', async () => {
