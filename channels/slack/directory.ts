@@ -1,6 +1,6 @@
 // Looks up people and conversations in Slack, and remembers them while the account is connected.
 import type { WebClient } from '@slack/web-api'
-import { createCache } from 'svc-gateway/kit'
+import { createCache, withDeadline } from 'svc-gateway/kit'
 import type { SlackFile } from './files.ts'
 
 export interface Directory {
@@ -10,9 +10,14 @@ export interface Directory {
   nameOf(user: string): Promise<string | undefined>
   /** Whether a conversation is a group of direct messages; a channel, if Slack does not tell. */
   isGroup(conversation: string): Promise<boolean>
+  /** The message with the id `<conversation>:<ts>`. Undefined if Slack does not give it, or not soon. */
+  findMessage(id: string): Promise<object | undefined>
   /** The conversation to post to: for the id of a person, the direct messages with them. */
   conversationOf(to: string): Promise<string>
 }
+
+/** How long a message waits for what it quotes. */
+const findMs = 5000
 
 export function createDirectory(web: WebClient): Directory {
   const names = createCache(async (user) => {
@@ -23,6 +28,11 @@ export function createDirectory(web: WebClient): Directory {
     const { channel: found } = await web.conversations.info({ channel })
     return found?.is_mpim === true
   })
+  // The first message of a thread comes first.
+  const messages = createCache(async (id) => {
+    const [channel = '', ts = ''] = id.split(':')
+    return (await web.conversations.replies({ channel, ts, limit: 1 })).messages?.find((message) => message.ts === ts)
+  })
   const direct = createCache(async (users) => {
     const { channel } = await web.conversations.open({ users })
     if (!channel?.id) throw new Error('Slack opened no conversation.')
@@ -32,6 +42,10 @@ export function createDirectory(web: WebClient): Directory {
     fileOf: async (file) => (await web.files.info({ file }).catch(() => undefined))?.file,
     nameOf: (user) => names.get(user).catch(() => undefined),
     isGroup: (conversation) => groups.get(conversation).catch(() => false),
+    findMessage: (id) =>
+      withDeadline({ ms: findMs, reason: () => new Error('Slack has not answered.') }, () => messages.get(id)).catch(
+        () => undefined,
+      ),
     conversationOf: async (to) => (/^[UW]/.test(to) ? await direct.get(to) : to),
   }
 }

@@ -3,13 +3,14 @@ import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
 import type { Directory } from './directory.ts'
 import { createFileReader, type SlackFile } from './files.ts'
+import { createQuotes } from './quotes.ts'
 import { readText } from './text.ts'
 
 interface ReaderDeps {
   botUserId: string
   botToken: string
   apiRoot: string
-  directory: Pick<Directory, 'fileOf' | 'nameOf' | 'isGroup'>
+  directory: Pick<Directory, 'fileOf' | 'nameOf' | 'isGroup' | 'findMessage'>
 }
 
 /** The members of `message` and `app_mention` events that are read here. */
@@ -22,6 +23,7 @@ interface MessageEvent {
   parent_user_id?: unknown
   channel_type?: unknown
   files?: unknown
+  attachments?: unknown
 }
 
 /** Messages with another subtype are notices, edits, deletions, or those of bots. */
@@ -36,10 +38,14 @@ export interface Reader {
 
 export function createReader({ botUserId, botToken, apiRoot, directory }: ReaderDeps): Reader {
   const readFile = createFileReader({ botToken, apiRoot })
+  const readFiles = (files: unknown): Attachment[] => filesOf(files).map(toAttachment)
+  const quotes = createQuotes({ botUserId, directory, readFiles })
 
   async function readEvent(event: unknown): Promise<InboundMessage | undefined> {
     if (!isMessage(event) || event.user === botUserId) return undefined
-    const { channel, user, ts } = event
+    const { channel, user, ts, files, attachments } = event
+    // In the history, the first message of a thread is in its own thread.
+    const threadId = event.thread_ts === ts ? undefined : textOf(event.thread_ts)
     const raw = typeof event.text === 'string' ? event.text : ''
     const { text, mentioned } = readText(raw, botUserId)
     const group = await groupOf(event)
@@ -48,10 +54,8 @@ export function createReader({ botUserId, botToken, apiRoot, directory }: Reader
       id: `${channel}:${ts}`,
       from: await senderOf(user),
       to: channel,
-      text,
-      attachments: (await Promise.all(filesOf(event).map(describeFile))).map(toAttachment),
-      // In the history, the first message of a thread is in its own thread.
-      ...(typeof event.thread_ts === 'string' && event.thread_ts !== ts && { threadId: event.thread_ts }),
+      ...(threadId !== undefined && { threadId, quoted: await quotes.quoteRoot(channel, threadId) }),
+      ...quotes.readShares({ text, attachments: readFiles(files) }, attachments),
       ...(group && { group, mentioned: mentioned || event.parent_user_id === botUserId }),
     }
   }
@@ -127,7 +131,7 @@ function isMessage(event: unknown): event is MessageEvent {
 /** Deleted files, and those over the limit of a free workspace, cannot be read any more. */
 const gone: ReadonlySet<unknown> = new Set(['tombstone', 'hidden_by_limit'])
 
-const filesOf = ({ files }: MessageEvent): SlackFile[] =>
-  Array.isArray(files)
-    ? files.filter((file) => typeof file === 'object' && file !== null && !gone.has((file as SlackFile).mode))
-    : []
+const filesOf = (files: unknown): SlackFile[] =>
+  listOf(files).filter(
+    (file): file is SlackFile => typeof file === 'object' && file !== null && !gone.has((file as SlackFile).mode),
+  )

@@ -1,5 +1,6 @@
 // The Slack channel: receives messages through Socket Mode, and sends text and files through the Web API.
 import type { WebClient } from '@slack/web-api'
+import { shortenRepeatedQuotes } from 'svc-gateway/kit'
 import { type ChannelContext, type Connection, defineChannel, type Static, Type } from 'svc-gateway/plugin'
 import { createBacklog } from './backlog.ts'
 import { createDirectory } from './directory.ts'
@@ -102,9 +103,11 @@ interface InboundDeps extends Omit<Parameters<typeof openSocket>[0], 'onEvent' |
 }
 
 async function openInbound({ web, reader, context, ...deps }: InboundDeps): Promise<Pick<Connection, 'close'>> {
+  const receive = shortenRepeatedQuotes(context.receive)
+
   async function onEvent(event: unknown): Promise<void> {
     const message = await reader.readEvent(event)
-    if (message) await context.receive(message)
+    if (message) await receive(message)
     else context.log.debug({}, 'an event was ignored: it is not a message of a person')
   }
 

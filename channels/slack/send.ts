@@ -51,7 +51,8 @@ export function createSender({ web, directory, state }: SenderDeps): Sender {
     const content = choices ? toBlocks(text, choices) : { markdown_text: text }
     try {
       const { ts } = await web.chat.postMessage({ ...toThread(destination), ...content, ...withoutPreviews, metadata })
-      return { outcome: 'sent', ...(ts !== undefined && { id: ts }) }
+      // Two conversations may have messages of the same time.
+      return { outcome: 'sent', ...(ts !== undefined && { id: `${destination.channel}:${ts}` }) }
     } catch (error) {
       return toUnsent(error)
     }
@@ -78,13 +79,9 @@ export function createSender({ web, directory, state }: SenderDeps): Sender {
     }
   }
 
-  async function removeChoices({ id, to, text }: SentMessage): Promise<void> {
-    await web.chat.update({
-      channel: await directory.conversationOf(to),
-      ts: id,
-      ...toBlocks(text),
-      ...withoutPreviews,
-    })
+  async function removeChoices({ id, text }: SentMessage): Promise<void> {
+    const [channel = '', ts = ''] = id.split(':')
+    await web.chat.update({ channel, ts, ...toBlocks(text), ...withoutPreviews })
   }
 
   return { send, removeChoices, reconcile: createReconcile({ web, directory, uploads }) }

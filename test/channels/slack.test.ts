@@ -10,12 +10,12 @@ import { isAuthError } from '../../core/plugin/errors.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
-import { ids, startSlack } from '../doubles/slack.ts'
+import { ids, shareOf, startSlack } from '../doubles/slack.ts'
 import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 import { uncertain } from './uncertain.ts'
 
-channelContract(slack, startSlack, { without: ['answer', 'forward', 'hideId'] })
+channelContract(slack, startSlack, { without: ['hideId'] })
 
 const open = () => openDouble(startSlack())
 
@@ -193,6 +193,7 @@ describe('asking Slack for a message', () => {
     double.loseNextAnswer()
     expect(await send({ threadId })).toMatchObject({ outcome: 'unknown' })
     expect(await reconcile!(uncertain('k', ids.room, { threadId }))).toBe('sent')
+    double.history.push({ channel: ids.room, ts: '1700000000.000002', text: 'another thread' })
     expect(await reconcile!(uncertain('k', ids.room, { threadId: '1700000000.000002' }))).toBe('absent')
   })
 
@@ -346,6 +347,74 @@ describe('a message from Slack', () => {
     const messages = await next(2)
     expect(messages.map(({ mentioned }) => mentioned)).toEqual([true, false])
     expect(messages.map(({ threadId }) => threadId)).toEqual(['1700000000.000001', '1700000000.000001'])
+  })
+
+  it('quotes the first message of its thread, asked for once, and whole only the first time', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const text = 'The plan is ready. '.repeat(50).trim()
+    const ts = '1700000000.000003'
+    double.history.push({ channel: ids.room, ts, text: `${text} <https://a.example|Here>`, user: ids.ann })
+    const thread = { channel: ids.room, channel_type: 'channel', thread_ts: ts, parent_user_id: ids.ann }
+    for (const word of ['summarize', 'translate']) await double.say(`<@${ids.bot}> ${word}`, thread)
+    const [first, second] = await next(2)
+    const quoted = { id: `${ids.room}:${ts}`, isOwn: false, from: { id: ids.ann, name: 'Ann Lee' } }
+    expect(first!.quoted).toEqual({ ...quoted, text: `${text} Here (https://a.example)`, attachments: [] })
+    expect(second!.quoted).toEqual({ ...quoted, text: expect.stringMatching(/^The plan is ready\..{1,190} …$/) })
+    const asked = double.calls.filter(({ method }) => method === 'conversations.replies')
+    expect(asked).toMatchObject([{ params: { channel: ids.room, ts, limit: '1' } }])
+  })
+
+  it('quotes a report of an app by its card, and its own message of a time that two conversations have', async () => {
+    const double = await open()
+    const { send, next } = await connect(double)
+    const card = { pretext: 'Alert', title: 'Disk full', text: 'on &lt;db-1&gt;', fallback: 'unused' }
+    const ts = '1700000000.000004'
+    const report = { channel: ids.room, ts, text: '', bot_id: 'B0ALERTS', username: 'Alerts', attachments: [card, 7] }
+    double.history.push(report)
+    await double.say('why?', { channel: ids.room, channel_type: 'channel', thread_ts: ts })
+    const sent = await send({ to: ids.ann, text: 'All is well.' })
+    const own = double.posts[0]!.ts
+    await double.say('since when?', { thread_ts: own, parent_user_id: ids.bot })
+    const [first, second] = await next(2)
+    expect(first!.quoted).toMatchObject({
+      isOwn: false,
+      from: { id: 'B0ALERTS', name: 'Alerts' },
+      text: expect.stringMatching(/^Alert\nDisk full\non <db-1>/),
+    })
+    expect(sent).toEqual({ outcome: 'sent', id: `${ids.direct}:${own}` })
+    expect(second!.quoted).toMatchObject({ id: `${ids.direct}:${own}`, isOwn: true, text: 'All is well.' })
+  })
+
+  it('quotes only an id if Slack does not give the first message of the thread', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const ts = '1700000000.000005'
+    double.history.push({ channel: ids.room, ts, text: 'root' })
+    double.faultNext('conversations.replies', { error: 'missing_scope' })
+    for (const text of ['one', 'two']) await double.say(text, { channel: ids.room, thread_ts: ts })
+    expect((await next(2)).map(({ quoted }) => quoted)).toMatchObject([
+      { id: `${ids.room}:${ts}` },
+      { id: `${ids.room}:${ts}`, text: 'root' },
+    ])
+  })
+
+  it('has what it shares as quoted if somebody says something about it, and else as forwarded', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const url = double.keepFile('plan.txt', { type: 'text/plain', body: 'The plan.' })
+    const file = { name: 'plan.txt', mimetype: 'text/plain', url_private: url }
+    const card = { text: 'a preview of a page', from_url: 'https://a.example' }
+    await double.say('summarize this', { attachments: [card, shareOf('one &amp; two', { files: [file] })] })
+    await double.say('', { attachments: [shareOf('one'), shareOf('two', { is_share: undefined, author_name: 'Bob' })] })
+    await double.say('only a link', { attachments: [card, null] })
+    const [comment, forward, link] = await next(3)
+    const from = { id: 'U0EVE', name: 'Eve' }
+    expect(comment).toMatchObject({ text: 'summarize this', quoted: { from, isOwn: false, text: 'one & two' } })
+    expect(await readText(comment!.quoted!.attachments![0]!)).toBe('The plan.')
+    expect(forward).toMatchObject({ text: 'one\n\ntwo', forwardedFrom: { name: 'Eve, Bob' } })
+    expect(link).not.toHaveProperty('quoted')
+    expect([comment, link].map((message) => message!.forwardedFrom)).toEqual([undefined, undefined])
   })
 
   it('has the name of its sender, looked up once, if Slack tells it', async () => {

@@ -36,6 +36,8 @@ interface Post {
   thread_ts?: string
   metadata?: unknown
   files?: StoredFile[]
+  username?: string
+  attachments?: readonly unknown[]
   buttons?: Button[]
   /** Whether Slack may show previews of its links. */
   hasPreviews?: boolean
@@ -248,6 +250,15 @@ export async function startSlack() {
     },
     sayInGroup: (text: string, { mentioned, inThread }: { mentioned: boolean; inThread?: boolean }) =>
       say(mentioned ? `<@${ids.bot}> ${text}` : text, places[inThread ? 'thread' : 'group']),
+    /** Whoever answers writes into the thread of a message: Slack has no other answers. */
+    answer(text: string, original: 'own' | 'other'): Promise<void> {
+      const { channel, ts, thread_ts = ts } = (original === 'own' ? posts : history).at(-1)!
+      const thread = { channel, channel_type: channel === ids.direct ? 'im' : 'channel', thread_ts }
+      return original === 'own'
+        ? say(text, { ...thread, parent_user_id: ids.bot })
+        : say(`<@${ids.bot}> ${text}`, { ...thread, parent_user_id: ids.ann })
+    },
+    forward: (text: string) => say('', { attachments: [shareOf(text)] }),
     /** The bot's own message comes back as an event. */
     echo: (text: string) => say(text, { user: ids.bot, bot_id: 'B0BOT' }),
     /** Delivers an event as it is. */
@@ -304,6 +315,31 @@ export async function startSlack() {
     },
   }
 }
+
+/**
+ * What Slack adds to a message when somebody passes another one on, as its own workspaces have logged it:
+ * MercuryTechnologies/slacklinker, `test/Slacklinker/Handler/TestData.hs` (`forwardedMessageEvent`);
+ * slackapi/slack-skills-plugin#149 (`is_share`, and an empty text). The types are in `@slack/web-api`,
+ * `types/response/ConversationsHistoryResponse.d.ts` (`Attachment`).
+ */
+export const shareOf = (text: string, more: Reply = {}): Reply => ({
+  fallback: `[September 6th, 2024 11:15 AM] eve: ${text}`,
+  color: 'D0D0D0',
+  author_id: 'U0EVE',
+  author_name: 'Eve',
+  author_link: 'https://workspace.slack.com/team/U0EVE',
+  channel_id: 'C0OTHER',
+  channel_team: 'T0TEAM',
+  ts: '1725646540.483529',
+  from_url: 'https://workspace.slack.com/archives/C0OTHER/p1725646540483529',
+  footer: 'Slack Conversation',
+  is_msg_unfurl: true,
+  is_share: true,
+  id: 1,
+  mrkdwn_in: ['text'],
+  text,
+  ...more,
+})
 
 /** Where somebody writes, unless it is to the bot alone. */
 const places = {
@@ -409,6 +445,20 @@ function createMethods({
     return { ok: true, messages, has_more: next !== '', response_metadata: { next_cursor: next } }
   }
 
+  /**
+   * A thread, oldest first, with its first message in front whatever `oldest` says:
+   * https://docs.slack.dev/reference/methods/conversations.replies
+   */
+  function thread(params: Params): Reply {
+    const { channel, ts, oldest = '0' } = params
+    const ofThread = history.filter(
+      (message) => message.channel === channel && (message.thread_ts ?? message.ts) === ts,
+    )
+    if (ofThread.length === 0) return refuse('thread_not_found')
+    const recent = ofThread.filter((message) => message.ts === ts || Number(message.ts) >= Number(oldest))
+    return page(recent.toReversed(), { ...params, oldest: '0' })
+  }
+
   /** What the history says of a message: not where it is from, but whether it has begun a thread. */
   function describe({ channel: _channel, metadata, ...message }: Post, withMetadata: boolean): Reply {
     const latest = history.findLast(({ thread_ts: thread, ts }) => thread === message.ts && ts !== message.ts)
@@ -445,11 +495,7 @@ function createMethods({
         inChannel(params).filter(({ thread_ts: thread }) => thread === undefined),
         params,
       ),
-    'conversations.replies': (params) =>
-      page(
-        inChannel(params).filter(({ ts, thread_ts: thread }) => (thread ?? ts) === params['ts']),
-        params,
-      ),
+    'conversations.replies': thread,
     'users.conversations': ({ cursor = '0' }) => {
       const all = [
         { id: ids.direct, is_im: true },
