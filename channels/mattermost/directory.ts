@@ -22,8 +22,8 @@ export interface Directory {
   typeOf(channelId: string): Promise<string>
   /** Saves looking up the type of a channel. */
   noteType(channelId: string, type: string): void
-  /** Who wrote the first message of a thread. */
-  authorOf(rootId: string): Promise<string | undefined>
+  /** The first message of a thread. */
+  rootOf(rootId: string): Promise<object | undefined>
   /** The channel to post to: for `@username`, the direct messages with that person. */
   channelOf(to: string): Promise<string>
 }
@@ -36,7 +36,7 @@ export function createDirectory(api: Api, botUserId: string): Directory {
     return { name, isBot: user.is_bot === true }
   })
   const types = createCache(async (id) => (await api.get<{ type: string }>(`channels/${id}`)).type)
-  const authors = createCache(async (id) => (await api.get<{ user_id: string }>(`posts/${id}`)).user_id)
+  const roots = createCache(async (id) => await api.get<object>(`posts/${id}`))
   const direct = createCache(async (username) => {
     const { id } = await api.get<User>(`users/username/${encodeURIComponent(username)}`)
     return (await api.post<{ id: string }>('channels/direct', [botUserId, id])).id
@@ -45,7 +45,7 @@ export function createDirectory(api: Api, botUserId: string): Directory {
     personOf: (userId) => orElse(people.get(userId), { name: undefined, isBot: false }),
     typeOf: (channelId) => orElse(types.get(channelId), 'O'),
     noteType: types.set,
-    authorOf: (rootId) => orElse(authors.get(rootId), undefined),
+    rootOf: (rootId) => orElse(roots.get(rootId), undefined),
     channelOf: async (to) => (to.startsWith('@') ? await direct.get(to.slice(1)) : to),
   }
 }

@@ -2,21 +2,8 @@
 import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
 import type { Api } from './api.ts'
 import type { Directory } from './directory.ts'
-
-/** A post as events and the REST API contain it; only what is read here. */
-export interface Post {
-  id: string
-  channel_id: string
-  user_id: string
-  create_at: number
-  message?: unknown
-  root_id?: unknown
-  type?: unknown
-  delete_at?: unknown
-  props?: Record<string, unknown> | null
-  file_ids?: unknown
-  metadata?: { files?: unknown } | null
-}
+import { isId, isPost, type Post } from './post.ts'
+import { createQuotes } from './quotes.ts'
 
 interface FileInfo {
   id: string
@@ -27,20 +14,15 @@ interface FileInfo {
 
 interface ReaderDeps {
   api: Api
-  directory: Pick<Directory, 'personOf' | 'typeOf' | 'authorOf'>
+  directory: Pick<Directory, 'personOf' | 'typeOf' | 'rootOf'>
   self: { id: string; username: string }
-}
-
-const isId = (value: unknown): value is string => typeof value === 'string' && /^[a-z0-9]{26}$/.test(value)
-
-export function isPost(value: unknown): value is Post {
-  if (typeof value !== 'object' || value === null) return false
-  const { id, channel_id: channel, user_id: user, create_at: at } = value as Record<string, unknown>
-  return [id, channel, user].every(isId) && Number.isSafeInteger(at)
 }
 
 /** Returns a function that makes a message of a post, or undefined if it is not a message of a person. */
 export function createReader({ api, directory, self }: ReaderDeps) {
+  const readFiles = async (post: Post): Promise<Attachment[]> =>
+    (await filesOf(api, post)).map((file) => toAttachment(api, file))
+  const quotes = createQuotes({ directory, self, readFiles })
   // A name may contain dots, and a sentence may end with one.
   const mention = new RegExp(String.raw`(?<![\w@.-])@${RegExp.escape(self.username)}(?!\.?[\w-])[ \t]*`, 'gi')
 
@@ -50,16 +32,16 @@ export function createReader({ api, directory, self }: ReaderDeps) {
     if (isBot) return undefined
     const raw = typeof post.message === 'string' ? post.message : ''
     const text = raw.replace(mention, '')
-    const root = isId(post.root_id) ? post.root_id : undefined
+    const threadId = isId(post.root_id) ? post.root_id : undefined
+    const root = threadId === undefined ? undefined : await directory.rootOf(threadId)
     const group = groups[await directory.typeOf(post.channel_id)]
-    const isReply = group !== undefined && root !== undefined && (await directory.authorOf(root)) === self.id
+    const isReply = isPost(root) && root.user_id === self.id
     return {
       id: post.id,
       from: { id: post.user_id, ...(name !== undefined && { name }) },
       to: post.channel_id,
-      text: text.trim(),
-      attachments: (await filesOf(api, post)).map((file) => toAttachment(api, file)),
-      ...(root !== undefined && { threadId: root }),
+      ...(threadId !== undefined && { threadId, quoted: isPost(root) ? await quotes.quote(root) : { id: threadId } }),
+      ...(await quotes.readShare({ text: text.trim(), attachments: await readFiles(post) }, post)),
       ...(group && { group, mentioned: text !== raw || isReply }),
     }
   }

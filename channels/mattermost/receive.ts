@@ -1,9 +1,9 @@
 // Hands posts to the gateway in order, and remembers how far it has come, so that nothing is lost in a gap.
-import { createSerialQueue } from 'svc-gateway/kit'
+import { createSerialQueue, shortenRepeatedQuotes } from 'svc-gateway/kit'
 import type { ChannelContext, InboundMessage } from 'svc-gateway/plugin'
 import type { Api } from './api.ts'
 import type { Directory } from './directory.ts'
-import { isPost, type Post } from './inbound.ts'
+import { isPost, type Post } from './post.ts'
 
 interface ReceiveDeps {
   api: Api
@@ -28,6 +28,7 @@ const overlapMs = 10_000
 export function receivePosts({ api, context, serverTime, directory, read }: ReceiveDeps) {
   const started = Promise.withResolvers<void>()
   const queue = createSerialQueue()
+  const receive = shortenRepeatedQuotes(context.receive)
   let cursor = 0
   let ended = false
   let caughtUp: ReadonlySet<string> = new Set()
@@ -36,7 +37,7 @@ export function receivePosts({ api, context, serverTime, directory, read }: Rece
     // What arrived while it caught up may be the same.
     if (ended || caughtUp.has(post.id)) return
     const message = await read(post)
-    if (message) await context.receive(message)
+    if (message) await receive(message)
     else context.log.debug({}, 'a post was ignored: it is not a message of a person')
     if (post.create_at <= cursor) return
     cursor = post.create_at

@@ -1,7 +1,7 @@
 // The WebSocket: hands over each new post, and reports the connection as lost when it breaks or misses something.
 import { fieldsOf, fieldsOfJson, withDeadline } from 'svc-gateway/kit'
 import type { ChannelContext } from 'svc-gateway/plugin'
-import { isPost, type Post } from './inbound.ts'
+import { isPost, type Post } from './post.ts'
 
 interface SocketDeps {
   url: string

@@ -11,7 +11,7 @@ import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 import { uncertain } from './uncertain.ts'
 
-channelContract(mattermost, startMattermost, { without: ['answer', 'forward', 'hideId'] })
+channelContract(mattermost, startMattermost, { without: ['hideId'] })
 
 type Double = Awaited<ReturnType<typeof open>>
 
@@ -353,6 +353,51 @@ describe('a message from Mattermost', () => {
       [true, root, 'group'],
     ])
     expect(double.calls.filter((call) => call === 'GET posts/:id')).toHaveLength(1)
+  })
+
+  it('quotes the first post of its thread, asked for once, and whole only the first time', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const text = 'The plan is ready. '.repeat(50).trim()
+    await double.say(text, { channel_id: ids.room, user_id: ids.bob })
+    const thread = { channel_id: ids.room, root_id: double.posts[0]!.id }
+    for (const word of ['summarize', 'translate']) await double.say(`@agent.smith ${word}`, thread)
+    const [, first, second] = await next(3)
+    const quoted = { id: thread.root_id, isOwn: false, from: { id: ids.bob, name: 'bob' } }
+    expect(first!.quoted).toEqual({ ...quoted, text, attachments: [] })
+    expect(second!.quoted).toEqual({ ...quoted, text: `${text.slice(0, 200).trim()} …` })
+    expect(double.calls.filter((call) => call === 'GET posts/:id')).toHaveLength(1)
+  })
+
+  it('quotes a report of an integration by its card, and only an id if the server gives no post', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const cards = [{ pretext: 'Alert', title: 'Disk full', text: 'on db-1', fallback: 'unused' }, { fallback: 'two' }]
+    const props = { from_webhook: 'true', override_username: 'Alerts', attachments: cards }
+    await double.say('', { channel_id: ids.room, user_id: ids.bob, props })
+    await double.say('why?', { channel_id: ids.room, root_id: double.posts[0]!.id })
+    await double.say('and this?', { channel_id: ids.room, root_id: ids.ann })
+    const [first, second] = await next(2)
+    const from = { id: ids.bob, name: 'Alerts' }
+    expect(first!.quoted).toMatchObject({ from, isOwn: false, text: 'Alert\nDisk full\non db-1\n\ntwo' })
+    expect(second!.quoted).toEqual({ id: ids.ann })
+  })
+
+  it('has a post that it shares as quoted if somebody says something about it, with its files', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const file = double.keepFile({ name: 'plan.txt', type: 'text/plain', data: Buffer.from('The plan.') })
+    const shared = { message: 'one', user_id: ids.bob, file_ids: [file.id], metadata: { files: [file] } }
+    await double.share('summarize this', shared)
+    await double.share('', shared)
+    await double.say('a link', { metadata: { embeds: [{ type: 'link' }, null, { type: 'permalink', data: {} }] } })
+    const [comment, forward, link] = await next(3)
+    const from = { id: ids.bob, name: 'bob' }
+    expect(comment).toMatchObject({ text: 'summarize this', quoted: { from, isOwn: false, text: 'one' } })
+    expect(await readText(comment!.quoted!.attachments![0]!)).toBe('The plan.')
+    expect(forward).toMatchObject({ text: 'one', attachments: [{ name: 'plan.txt' }], forwardedFrom: { name: 'bob' } })
+    expect(link).toMatchObject({ text: 'a link' })
+    expect(link).not.toHaveProperty('quoted')
   })
 
   it('has the name of its sender, and is no group in direct messages', async () => {

@@ -12,10 +12,11 @@ const token = 'canary-mattermost-token'
 /** Ids have 26 letters and digits. */
 const idOf = (name: string) => name.padEnd(26, '0')
 
-/** The bot, a person, another bot, and the channels. */
+/** The bot, two persons, another bot, and the channels. */
 export const ids = {
   bot: idOf('bot'),
   ann: idOf('ann'),
+  bob: idOf('bob'),
   robot: idOf('robot'),
   room: idOf('room'),
   group: idOf('group'),
@@ -34,7 +35,7 @@ export interface StoredPost {
   type: string
   props: Record<string, unknown>
   file_ids: string[]
-  metadata?: { files: FileInfo[] }
+  metadata?: { files?: FileInfo[]; embeds?: unknown[] }
 }
 
 interface FileInfo {
@@ -67,6 +68,7 @@ type Route = (call: Call) => Answer | Promise<Answer>
 const createUsers = () => ({
   bot: { id: ids.bot, username: 'agent.smith', is_bot: true },
   ann: { id: ids.ann, username: 'ann', nickname: '', first_name: 'Ann', last_name: 'Lee' },
+  bob: { id: ids.bob, username: 'bob' },
   robot: { id: ids.robot, username: 'robot', is_bot: true },
 })
 const channelTypes: Record<string, string> = { [ids.room]: 'O', [ids.group]: 'G', [ids.direct]: 'D' }
@@ -126,6 +128,29 @@ export async function startMattermost() {
     if (place === undefined) return {}
     const { id } = store.add({ channel_id: ids.room, user_id: ids.bot, message: 'How is it going?' })
     return { channel_id: ids.room, root_id: id }
+  }
+
+  /**
+   * Somebody passes on a post: the app writes one with its link after what the person says,
+   * and the server embeds the post for those who may read it: `getEmbedForPost` in `channels/app/post_metadata.go`,
+   * `permalinkBroadcastHook` in `channels/app/web_broadcast_hooks.go`, `PreviewPost` in `public/model/permalink.go`.
+   */
+  function share(text: string, post: Partial<StoredPost> & { message: string }): Promise<void> {
+    const past = { create_at: 1, update_at: 1 }
+    const shared = store.add({ channel_id: ids.room, user_id: ids.ann, ...past, ...post })
+    const data = {
+      post_id: shared.id,
+      post: shared,
+      team_name: 'team',
+      channel_display_name: 'Room',
+      channel_type: 'O',
+      channel_id: shared.channel_id,
+    }
+    const link = `${baseUrl}/team/pl/${shared.id}`
+    return say(text === '' ? link : `${text}\n${link}`, {
+      props: { previewed_post: shared.id },
+      metadata: { embeds: [{ type: 'permalink', url: '', data }] },
+    })
   }
 
   function sayWithFiles(text: string, all: readonly SaidFile[], place?: 'group' | 'thread'): Promise<void> {
@@ -189,6 +214,13 @@ export async function startMattermost() {
     redirectNextDownload: redirects.redirectNextDownload,
     sayWithFile: (text: string, file: SaidFile, place?: 'group' | 'thread') => sayWithFiles(text, [file], place),
     sayWithFiles: (text: string, files: readonly SaidFile[]) => sayWithFiles(text, files),
+    /** Whoever answers writes into the thread of a post: there are no other answers. */
+    answer(text: string, original: 'own' | 'other'): Promise<void> {
+      const { channel_id, id, root_id } = (original === 'own' ? store.sent : store.posts).at(-1)!
+      return say(original === 'own' ? text : `@agent.smith ${text}`, { channel_id, root_id: root_id || id })
+    },
+    share,
+    forward: (text: string) => share('', { message: text, user_id: ids.bob }),
     echo: (text: string) => say(text, { user_id: ids.bot }),
     /** Cuts the connections, as soon as there is one. */
     async disconnect() {
