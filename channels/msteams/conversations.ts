@@ -16,7 +16,7 @@ interface Post extends Place {
 
 export interface Conversations {
   post(post: Post): Promise<SendResult>
-  /** Deletes an activity of the bot. */
+  /** Deletes an activity of the bot, by the `id` of its result. */
   remove(place: Place & { id: string }): Promise<SendResult>
 }
 
@@ -41,7 +41,8 @@ export function createConversations(tokens: Tokens, signal: AbortSignal): Conver
       if (response.status !== 401) tokens.confirm()
       if (!response.ok) return await readRefusal(response, () => tokens.discard(token))
       const { id } = (await response.json().catch(() => ({}))) as { id?: unknown }
-      return { outcome: 'sent', ...(typeof id === 'string' && { id }) }
+      // An id of Teams is a time, and unique only in its conversation.
+      return { outcome: 'sent', ...(typeof id === 'string' && { id: `${to}/${id}` }) }
     } catch (error) {
       return resultOfError(error)
     }
@@ -49,7 +50,8 @@ export function createConversations(tokens: Tokens, signal: AbortSignal): Conver
 
   return {
     post: ({ activity, ...place }) => call(place, 'activities', { method: 'POST', body: JSON.stringify(activity) }),
-    remove: ({ id, ...place }) => call(place, `activities/${encodeURIComponent(id)}`, { method: 'DELETE' }),
+    remove: ({ id, ...place }) =>
+      call(place, `activities/${encodeURIComponent(id.slice(place.to.length + 1))}`, { method: 'DELETE' }),
   }
 }
 

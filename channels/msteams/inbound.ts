@@ -2,6 +2,7 @@
 import type { InboundMessage } from 'svc-gateway/plugin'
 import { fieldsOf, listOf, textOf } from 'svc-gateway/kit'
 import { readAttachments } from './attachments.ts'
+import { readQuotes } from './quotes.ts'
 import type { Tokens } from './tokens.ts'
 import type { Trust } from './trust.ts'
 
@@ -41,7 +42,17 @@ export async function readMessage(activity: object, deps: InboundDeps): Promise<
     id: `${to}/${String(id)}`,
     from: { id: sender, ...(otherIds.length > 0 && { otherIds }), ...(name !== undefined && { name }) },
     to,
-    text: choice ?? removeMentions(textOf(text) ?? '', mentions),
+    ...(choice === undefined
+      ? readQuotes({
+          text: removeMentions(textOf(text) ?? '', mentions),
+          entities: listOf(entities).map(fieldsOf),
+          attachments: listOf(attachments).map(fieldsOf),
+          botNames: mentions.flatMap(namesOf),
+          botId,
+          conversation: to,
+          rootId: threadId === String(id) ? undefined : threadId,
+        })
+      : { text: choice }),
     ...(threadId !== undefined && { threadId }),
     ...(group && { group }),
     mentioned: mentions.length > 0 || choice !== undefined,
@@ -77,3 +88,6 @@ function markOf({ text, mentioned }: Record<string, unknown>): string | RegExp {
   const names = [name, name.replaceAll('&', '&amp;')].map(RegExp.escape)
   return new RegExp(`<at(?:\\s[^<>]*)?>(?:${names.join('|')})</at>`, 'g')
 }
+
+const namesOf = ({ text, mentioned }: Readonly<Record<string, unknown>>): string[] =>
+  [textOf(text)?.replaceAll(/<[^<>]*>/g, ''), textOf(fieldsOf(mentioned)['name'])].flatMap((name) => name ?? [])

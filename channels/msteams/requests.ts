@@ -1,5 +1,5 @@
 // Answers the requests of the Bot Framework: verifies who sent them, and hands messages to the gateway.
-import { createTokenVerifier, type SignedToken, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
+import { createTokenVerifier, type SignedToken, fieldsOf, listOf, shortenRepeatedQuotes, textOf } from 'svc-gateway/kit'
 import { type ChannelContext, type PlatformRequest, type PlatformResponse } from 'svc-gateway/plugin'
 import type { TeamsConfig } from './config.ts'
 import { readMessage } from './inbound.ts'
@@ -26,6 +26,7 @@ export function createReceiver(
   { appId, tenantId, openIdMetadataUrl = defaultMetadataUrl }: TeamsConfig,
   { tokens, trust, context }: ReceiverDeps,
 ): (request: PlatformRequest) => Promise<PlatformResponse> {
+  const receive = shortenRepeatedQuotes(context.receive)
   // Entra issues tokens for the bot as well, but any tenant gets them there, and they vouch for no service URL.
   const verifyToken = createTokenVerifier({
     keysUrl: openIdMetadataUrl.replace(/openidconfiguration$/, 'keys'),
@@ -51,7 +52,7 @@ export function createReceiver(
 
   async function accept(activity: Fields, signal: AbortSignal): Promise<PlatformResponse> {
     const message = activity['type'] === 'message' ? await readMessage(activity, { tokens, trust }) : undefined
-    if (message) await context.receive(message, { signal })
+    if (message) await receive(message, { signal })
     else context.log.debug({ type: textOf(activity['type']) }, 'activity ignored: it is not a message to the bot')
     return { status: 200 }
   }

@@ -38,7 +38,7 @@ export interface Reader {
 
 export function createReader({ botUserId, botToken, apiRoot, directory }: ReaderDeps): Reader {
   const readFile = createFileReader({ botToken, apiRoot })
-  const readFiles = (files: unknown): Attachment[] => filesOf(files).map(toAttachment)
+  const readFiles = (files: unknown): Promise<Attachment[]> => Promise.all(filesOf(files).map(toAttachment))
   const quotes = createQuotes({ botUserId, directory, readFiles })
 
   async function readEvent(event: unknown): Promise<InboundMessage | undefined> {
@@ -55,7 +55,7 @@ export function createReader({ botUserId, botToken, apiRoot, directory }: Reader
       from: await senderOf(user),
       to: channel,
       ...(threadId !== undefined && { threadId, quoted: await quotes.quoteRoot(channel, threadId) }),
-      ...quotes.readShares({ text, attachments: readFiles(files) }, attachments),
+      ...(await quotes.readShares({ text, attachments: await readFiles(files) }, attachments)),
       ...(group && { group, mentioned: mentioned || event.parent_user_id === botUserId }),
     }
   }
@@ -95,7 +95,8 @@ export function createReader({ botUserId, botToken, apiRoot, directory }: Reader
     return (id !== undefined && (await directory.fileOf(id))) || file
   }
 
-  function toAttachment(file: SlackFile): Attachment {
+  async function toAttachment(offered: SlackFile): Promise<Attachment> {
+    const file = await describeFile(offered)
     const name = typeof file.name === 'string' ? file.name : 'file'
     const type = typeof file.mimetype === 'string' ? file.mimetype : 'application/octet-stream'
     return {

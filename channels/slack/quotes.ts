@@ -7,16 +7,19 @@ import { readText } from './text.ts'
 interface QuotesDeps {
   botUserId: string
   directory: Pick<Directory, 'nameOf' | 'findMessage'>
-  readFiles(files: unknown): Attachment[]
+  readFiles(files: unknown): Promise<Attachment[]>
 }
 
-interface Quoting extends Pick<InboundMessage, 'text' | 'attachments' | 'quoted' | 'forwardedFrom'> {
+interface Own {
+  text: string
   attachments: Attachment[]
 }
 
+type Quoting = Own & Pick<InboundMessage, 'quoted' | 'forwardedFrom'>
+
 export interface Quotes {
   /** The text and the files of a message, and the messages that it shares. */
-  readShares(own: { text: string; attachments: Attachment[] }, attachments: unknown): Quoting
+  readShares(own: Own, attachments: unknown): Promise<Quoting>
   /** The message with which a thread begins. If Slack does not give it, only its id. */
   quoteRoot(channel: string, ts: string): Promise<QuotedMessage>
 }
@@ -25,8 +28,9 @@ export function createQuotes({ botUserId, directory, readFiles }: QuotesDeps): Q
   const toText = (raw: unknown): string => readText(textOf(raw) ?? '', botUserId).text
 
   /** Who shares a message without a word only passes it on; a comment is the sender's own, and about the share. */
-  function readShares(own: { text: string; attachments: Attachment[] }, attachments: unknown): Quoting {
-    const [first, ...others] = listOf(attachments).map(fieldsOf).filter(isShare).map(readShare)
+  async function readShares(own: Own, attachments: unknown): Promise<Quoting> {
+    const found = listOf(attachments).map(fieldsOf).filter(isShare)
+    const [first, ...others] = await Promise.all(found.map(readShare))
     if (!first) return own
     const shares = [first, ...others]
     const text = shares.map((share) => share.text).join('\n\n')
@@ -37,7 +41,7 @@ export function createQuotes({ botUserId, directory, readFiles }: QuotesDeps): Q
     return { text, attachments: files, forwardedFrom: { name: [...names].join(', ') } }
   }
 
-  function readShare(share: Readonly<Record<string, unknown>>) {
+  async function readShare(share: Readonly<Record<string, unknown>>) {
     const { author_id: author, author_name: name, channel_id: channel, ts, text, fallback, files } = share
     const [place, time] = [textOf(channel), textOf(ts)]
     return {
@@ -45,7 +49,7 @@ export function createQuotes({ botUserId, directory, readFiles }: QuotesDeps): Q
       from: { id: textOf(author), name: textOf(name) },
       isOwn: author === botUserId,
       text: toText(textOf(text) ?? fallback),
-      attachments: readFiles(files),
+      attachments: await readFiles(files),
     }
   }
 
@@ -61,7 +65,7 @@ export function createQuotes({ botUserId, directory, readFiles }: QuotesDeps): Q
       isOwn: author === botUserId,
       from: { id: author ?? textOf(bot), name },
       text: toText(text) || listOf(attachments).map(fieldsOf).map(readCard).filter(Boolean).join('\n\n'),
-      attachments: readFiles(files),
+      attachments: await readFiles(files),
     }
   }
 

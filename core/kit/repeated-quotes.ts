@@ -1,5 +1,5 @@
 // Keeps a conversation short in which each message quotes the same one, as all messages of a thread quote its first.
-import type { ChannelContext } from '../plugin/plugin.ts'
+import type { ChannelContext, QuotedMessage } from '../plugin/plugin.ts'
 import { keepLatest } from './cache.ts'
 import { clip } from './text.ts'
 
@@ -9,18 +9,25 @@ type Receive = ChannelContext['receive']
 const reminder = 200
 
 /**
- * Receives messages. When the agent has read a quoted message once, later messages quote only its beginning. It counts
- * as read when a message that quotes it was accepted on this connection.
+ * Receives messages. When the agent has read a quoted message once, later messages quote only its beginning, or nothing
+ * if the text is only known to the gateway. It counts as read when a message that quotes it was accepted on this
+ * connection.
  */
 export function shortenRepeatedQuotes(receive: Receive): Receive {
-  const known = new Map<string, true>()
-  return async (message, options) => {
-    const { quoted } = message
-    if (quoted?.id === undefined) return await receive(message, options)
-    const { attachments: _files, text, ...rest } = quoted
-    const short = { ...rest, ...(text !== undefined && { text: clip(text, reminder) }) }
-    const result = await receive(known.has(quoted.id) ? { ...message, quoted: short } : message, options)
-    if (result === 'accepted') keepLatest(known, [quoted.id, true])
+  /** Whether the text was quoted, by id. */
+  const known = new Map<string, boolean>()
+  return async ({ quoted, ...message }, options) => {
+    if (quoted?.id === undefined) return await receive({ ...message, ...(quoted && { quoted }) }, options)
+    const { id, text } = quoted
+    const isTextKnown = known.get(id)
+    const isRead = text === undefined ? isTextKnown !== undefined : isTextKnown === true
+    const rest = isRead ? shorten(quoted) : quoted
+    const result = await receive({ ...message, ...(rest && { quoted: rest }) }, options)
+    if (result === 'accepted') keepLatest(known, [id, isTextKnown === true || text !== undefined])
     return result
   }
+}
+
+function shorten({ attachments: _files, text, ...quoted }: QuotedMessage): QuotedMessage | undefined {
+  return text === undefined ? undefined : { ...quoted, text: clip(text, reminder) }
 }

@@ -11,7 +11,10 @@ import {
   alice,
   appPassword,
   deliver,
+  forwardOf,
+  html,
   openTeams,
+  replyTo,
   type Post,
   strangeKey,
   type TeamsDouble,
@@ -43,7 +46,7 @@ channelContract(
     let name = 'Alice'
     const say = (text: string, changes: object = {}) => {
       const activity = double.activity({ text, ...changes })
-      return sendActivity({ ...activity, from: { ...(activity['from'] as object), name } })
+      return sendActivity({ ...activity, from: { ...(activity['from'] as object), name, ...hidden } })
     }
     const sendActivity = async (activity: Record<string, unknown>) => {
       last = activity
@@ -51,6 +54,10 @@ channelContract(
       while (status === 503) status = (await deliver(post, activity, double.token())).status
       if (status !== 200) throw new Error(`the bot answered ${status}`)
     }
+    const chat = { conversation: { id: '19:chat@thread.v2', conversationType: 'groupChat', tenantId } }
+    const mention = () => ({ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double), name: 'Bot' } })
+    const aliceIds = { mri: `8:orgid:${alice}`, botFrameworkId: '29:alice' }
+    let hidden = {}
     const place = { conversation: { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel', tenantId } }
     const describeFile = ({ name, content }: SaidFile) => {
       double.files.set(name, content)
@@ -78,12 +85,24 @@ channelContract(
       rename: async (other) => void (name = other),
       edit: (text: string) => sendActivity({ ...last, text, type: 'messageUpdate' }),
       sayInThread: (text: string) => say(text, place),
-      sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) =>
+      sayInGroup: (text: string, { mentioned, inThread }: { mentioned: boolean; inThread?: boolean }) =>
         // github.com/MicrosoftDocs/msteams-docs issue 1470 shows what follows a mention.
         say(mentioned ? `<at>Bot</at>&nbsp;${text}\n` : text, {
-          ...place,
-          entities: mentioned ? [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double) } }] : [],
+          ...(inThread ? place : chat),
+          entities: mentioned ? [mention()] : [],
         }),
+      answer: (text: string, original: 'own' | 'other') => {
+        if (original === 'own') {
+          const { id, text: preview = '' } = double.posted.at(-1)!
+          const author = { mri: botOf(double), botFrameworkId: botOf(double), name: 'Bot' }
+          return sendActivity(double.activity(replyTo({ id, author, preview }, text)))
+        }
+        const { id, text: preview } = last as { id: string; text: string }
+        const { entities, ...reply } = replyTo({ id, author: { ...aliceIds, name }, preview }, `<at>Bot</at> ${text}`)
+        return say(reply.text, { ...reply, ...chat, entities: [mention(), ...entities] })
+      },
+      forward: (text: string) => say(text, { attachments: [html(forwardOf(text))] }),
+      hideId: async () => void (hidden = { aadObjectId: undefined }),
       sayWithFile: async (text: string, file: SaidFile, where) => {
         if (where) await say(text, { attachments: [textWithFile], ...place })
         else await say(text, { attachments: [describeFile(file)] })
@@ -98,7 +117,7 @@ channelContract(
       close: double.close,
     }
   },
-  { without: ['answer', 'disconnect', 'forward', 'hideId'] },
+  { without: ['disconnect'] },
 )
 
 /**
@@ -109,6 +128,7 @@ const textWithFile = {
   contentType: 'text/html',
   content: '<p>See.</p><attachment id="1150d938-8870-4044-9f2c-5bbdeba70c9d"></attachment>',
 }
+const reference = (contentType: string, content: unknown) => ({ contentType, content: JSON.stringify(content) })
 
 const { signal } = new AbortController()
 
@@ -316,6 +336,86 @@ describe('a message', () => {
     expect(double.posted).toMatchObject([{ conversation: '19:team@thread.tacv2;messageid=17', text: 'nothing' }])
   })
 
+  const reply = { id: '9', author: { mri: `8:orgid:${alice}`, botFrameworkId: '29:alice', name: 'Alice' } }
+  const quoted = { id: `${to}/9`, isOwn: false, from: { id: alice, name: 'Alice' }, text: 'It is > 5 & green' }
+
+  it.each<[string, (activity: ReturnType<typeof replyTo>) => object, object]>([
+    ['in every way', (activity) => activity, quoted],
+    ['as HTML', ({ attachments }) => ({ attachments, text: 'why?' }), quoted],
+    [
+      'as an entity',
+      ({ text, entities }) => ({ text, entities }),
+      { ...quoted, from: { id: '29:alice', name: 'Alice' } },
+    ],
+    [
+      'as a reference',
+      () => ({
+        text: 'why?<attachment id="9"></attachment>',
+        attachments: [
+          reference('messageReference', {
+            messageId: '9',
+            messagePreview: quoted.text,
+            messageSender: { user: { id: alice, displayName: 'Alice' } },
+          }),
+        ],
+      }),
+      quoted,
+    ],
+  ])('says which message it answers: %s', async (_way, changesOf, expected) => {
+    expect(await receive(changesOf(replyTo({ ...reply, preview: quoted.text }, 'why?')))).toBe(200)
+    expect(received).toMatchObject([{ text: 'why?', quoted: expected }])
+  })
+
+  it('in a thread that begins with a message of the bot answers that, and the first one answers nothing', async () => {
+    const place = { id: '19:team@thread.tacv2;messageid=17', conversationType: 'channel' }
+    await receive({ id: '18', conversation: place })
+    await receive({ id: '17', conversation: place })
+    expect(received.map(({ quoted: root }) => root)).toEqual([{ id: '19:team@thread.tacv2/17' }, undefined])
+  })
+
+  it("that passes another one on is not the sender's own, or about it", async () => {
+    const entities = [{ type: 'mention', text: '<at>Bot</at>', mentioned: { id: botOf(double), name: 'Bot' } }]
+    const span = '<span itemtype="http://schema.skype.com/Mention" itemscope="" itemid="0">Bot</span>'
+    const block = forwardOf('one <b>two</b></p><blockquote><p>three</p></blockquote><p>four')
+    const text = '<at>Bot</at>&nbsp;summarize this\n\none two three four'
+    await receive({ text, entities, attachments: [html(`<p>${span}&nbsp;summarize this</p>${block}`)] })
+    await receive({ text: '<at>Bot</at> one', entities, attachments: [html(`<p>${span}</p>${block}`)] })
+    const original = {
+      originalMessageId: '3',
+      originalMessageContent: '<p>one</p>',
+      originalMessageSender: { user: { displayName: 'Eve' } },
+    }
+    const attachments = [reference('forwardedMessageReference', original)]
+    await receive({ text: '<attachment id="3"></attachment>', attachments })
+    await receive({ text: 'summarize this', attachments })
+    expect(received).toMatchObject([
+      { text: 'summarize this', quoted: { isOwn: false, text: expect.stringMatching(/^one two\s+three\s+four$/) } },
+      { text: expect.stringMatching(/^one two\s+three\s+four$/), forwardedFrom: {} },
+      { text: 'one', forwardedFrom: { name: 'Eve' } },
+      { text: 'summarize this', quoted: { from: { name: 'Eve' }, text: 'one' } },
+    ])
+    expect(received.map(({ forwardedFrom }) => forwardedFrom !== undefined)).toEqual([false, true, true, false])
+  })
+
+  it('is read in any shape, and fast', async () => {
+    const open = '<blockquote itemtype="http://schema.skype.com/Forward">'
+    for (const content of [
+      null,
+      7,
+      '',
+      open,
+      open.repeat(10_000),
+      `${'<blockquote '.repeat(50_000)}>`,
+      '<a'.repeat(100_000),
+    ])
+      expect(await receive({ attachments: [{ contentType: 'text/html', content }, null], entities: [null] })).toBe(200)
+    const broken = [reference('messageReference', null), reference('forwardedMessageReference', [7])]
+    expect(await receive({ attachments: broken, entities: [{ type: 'quotedReply', quotedReply: 'x' }] })).toBe(200)
+    expect(received.map((message) => [message.text, message.quoted, message.forwardedFrom])).toEqual(
+      received.map(() => ['hello', undefined, undefined]),
+    )
+  })
+
   it('has its files and pictures, from trusted hosts only', async () => {
     const download = (downloadUrl: string) => ({
       contentType: 'application/vnd.microsoft.teams.file.download.info',
@@ -393,8 +493,8 @@ describe('the type of a file', () => {
 
 describe('sending', () => {
   it('uses one token until it expires, and another one when it is refused', async () => {
-    expect(await send('one')).toEqual({ outcome: 'sent', id: 'activity-1' })
-    expect(await send('two')).toEqual({ outcome: 'sent', id: 'activity-2' })
+    expect(await send('one')).toEqual({ outcome: 'sent', id: `${to}/activity-1` })
+    expect(await send('two')).toEqual({ outcome: 'sent', id: `${to}/activity-2` })
     expect(double.tokens).toHaveLength(1)
     double.tokens.length = 0
     const together = await Promise.all([send('three'), send('four')])

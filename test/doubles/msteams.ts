@@ -205,7 +205,7 @@ export async function openTeams(): Promise<TeamsDouble> {
       const action = card && actionsOf(card).find(({ title }) => title === label)
       if (!card || !action) throw new Error(`There is no button that says "${label}".`)
       const { text: _, ...activity } = createActivity()
-      const conversationType = card.conversation.startsWith('19:') ? 'channel' : 'personal'
+      const conversationType = typeOf(card.conversation)
       const conversation = { id: card.conversation, conversationType, tenantId }
       return { ...activity, conversation, replyToId: card.id, value: action.data, ...changes }
     },
@@ -222,6 +222,12 @@ export async function openTeams(): Promise<TeamsDouble> {
       if (unexpected.length > 0) throw new Error(`the double does not know these requests: ${unexpected.join(', ')}`)
     },
   }
+}
+
+/** Channels are in `tacv2`, group chats in `v2`. */
+function typeOf(conversation: string): string {
+  if (!conversation.startsWith('19:')) return 'personal'
+  return conversation.includes('@thread.tacv2') ? 'channel' : 'groupChat'
 }
 
 function signJwt(claims: object, { key, kid }: { key: KeyObject; kid: string }): string {
@@ -241,3 +247,38 @@ export async function deliver(post: Post | undefined, activity: object, token?: 
   if (!response) throw new Error('the connection handles no requests')
   return response
 }
+
+interface QuotedActivity {
+  id: string
+  author: { mri: string; botFrameworkId: string; name: string }
+  preview: string
+}
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+export const html = (content: string) => ({ contentType: 'text/html', content })
+
+/**
+ * What an activity has when somebody answers a message in a chat. HTML:
+ * https://learn.microsoft.com/graph/api/chats-getallmessages (its example). The entity and the mark in the text:
+ * https://learn.microsoft.com/dotnet/api/microsoft.teams.apps.schema.entities.quotedreplydata and
+ * microsoft/teams.ts#482. Bots get both, as openclaw/openclaw#101856 has met it.
+ */
+export function replyTo({ id, author, preview }: QuotedActivity, text: string) {
+  const { mri, botFrameworkId, name } = author
+  const reply =
+    `<blockquote itemscope="" itemtype="http://schema.skype.com/Reply" itemid="${id}">\n` +
+    `<strong itemprop="mri" itemid="${mri}">${escapeHtml(name)}</strong><span itemprop="time" itemid="${id}"></span>\n` +
+    `<p itemprop="preview">${escapeHtml(preview)}</p>\n</blockquote>\n<p>${text}</p>`
+  const quotedReply = { messageId: id, senderId: botFrameworkId, senderName: name, preview }
+  return {
+    text: `<quoted messageId="${id}"/>${text}`,
+    attachments: [html(reply)],
+    entities: [{ type: 'quotedReply', quotedReply }] as object[],
+  }
+}
+
+/** Teams names neither the author nor the message of a forward. The text of the activity repeats the block. */
+export const forwardOf = (content: string): string =>
+  `<blockquote itemtype="http://schema.skype.com/Forward">\n<p>${content}</p>\n</blockquote>`

@@ -33,6 +33,11 @@ it('quotes a message whole until the agent has read a message that quotes it', a
 })
 
 it('leaves quotes without an id and messages without a quote as they are', async () => {
-  const quotes = [{ text: long }, { text: long }, undefined, { id: 'unread' }, { id: 'unread' }]
+  const quotes = [{ text: long }, { text: long }, undefined]
   expect(await receiveAll(quotes)).toEqual(quotes)
+})
+
+it('gives an id without a text once, and a text that becomes known later whole', async () => {
+  const quotes = [{ id: 'a' }, { id: 'a' }, { id: 'a', text: long }, { id: 'a', text: 'short' }]
+  expect(await receiveAll(quotes)).toEqual([quotes[0], undefined, quotes[2], quotes[3]])
 })
