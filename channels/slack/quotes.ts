@@ -60,12 +60,14 @@ export function createQuotes({ botUserId, directory, readFiles }: QuotesDeps): Q
     const { user, bot_id: bot, username, text, attachments, files } = fieldsOf(found)
     const author = textOf(user)
     const name = textOf(username) ?? (author === undefined ? undefined : await directory.nameOf(author))
+    const own = { text: toText(text), attachments: await readFiles(files) }
+    const { forwardedFrom, ...content } = await readShares(own, attachments)
     return {
       id,
       isOwn: author === botUserId,
-      from: { id: author ?? textOf(bot), name },
-      text: toText(text) || listOf(attachments).map(fieldsOf).map(readCard).filter(Boolean).join('\n\n'),
-      attachments: await readFiles(files),
+      from: forwardedFrom ?? { id: author ?? textOf(bot), name },
+      text: content.text || listOf(attachments).map(fieldsOf).map(readCard).filter(Boolean).join('\n\n'),
+      attachments: content.attachments,
     }
   }
 

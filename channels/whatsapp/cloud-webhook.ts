@@ -10,6 +10,7 @@ import {
 } from 'svc-gateway/plugin'
 import { isCloudGroup, isUserId } from './address.ts'
 import { apiErrors, type CloudApi } from './cloud-api.ts'
+import { createRecentMessages } from './cloud-context.ts'
 import type { CloudConfig } from './config.ts'
 import { type Card, describeCards, describePlace, unreadable } from './other-content.ts'
 
@@ -20,6 +21,8 @@ interface WebhookOptions {
 }
 
 export function createWebhook({ config, context, api }: WebhookOptions) {
+  const recent = createRecentMessages()
+
   /** Whatever is not received is confirmed all the same, so the log says what it was. */
   async function acceptMessages(value: Fields, signal: AbortSignal): Promise<void> {
     for (const { code } of listOf(value.errors).map(fieldsOf))
@@ -27,7 +30,7 @@ export function createWebhook({ config, context, api }: WebhookOptions) {
     for (const status of listOf(value.statuses).map(fieldsOf)) await reportFailure(status, context)
     for (const item of listOf(value.messages).map(fieldsOf)) {
       const message = readMessage(item, value, api)
-      if (typeof message !== 'string') await context.receive(message, { signal })
+      if (typeof message !== 'string') await context.receive(recent.withContext(message, { item, value }), { signal })
       else context.log.info({ type: nameOf(item.type), reason: message }, 'a message was ignored')
     }
   }

@@ -1,10 +1,11 @@
 // Translates a decrypted message of WhatsApp into a message for the gateway.
 import type { BinaryNode, proto } from 'baileys'
 import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
-import { isGroup, isLid, isNumber, isSameUser, parseJid, toAddress } from './address.ts'
+import { isGroup, isLid, isNumber, parseJid, toAddress } from './address.ts'
 import type { Library } from './library.ts'
 import { downloadMedia } from './media.ts'
 import { type Card, describeCards, describePlace, unreadable } from './other-content.ts'
+import { contextOf, isOfAccount, readQuotes } from './quotes.ts'
 import type { Repository } from './send.ts'
 
 interface ReadContext {
@@ -50,7 +51,18 @@ export async function readMessage(
     text,
     ...(inGroup && { group: 'group' as const, mentioned: isMentioned(content, me) }),
     ...(attachments.length > 0 && { attachments }),
+    ...(await readQuotes(content, {
+      me,
+      addressOf: async (jid) => toAddress(await findNumber(context, jid)),
+      read: (quoted) => readContent(context, quoted),
+    })),
   }
+}
+
+/** What a quoted message says. */
+function readContent(context: ReadContext, message: proto.IMessage) {
+  const content = context.library.normalizeMessageContent(message)
+  return content && { text: readText(content), attachments: readAttachments(context, content) }
 }
 
 /** WhatsApp names many senders by a LID, an id without the phone number. A message may add the number. */
@@ -134,11 +146,9 @@ const readCard = ({ displayName, vcard }: proto.Message.IContactMessage): Card =
 
 /** Whether a message mentions the account or replies to one of its messages. */
 function isMentioned(content: proto.IMessage, me: ReadContext['me']): boolean {
-  const { mentionedJid, participant, quotedMessage } =
-    content.extendedTextMessage?.contextInfo ?? readFile(content)?.media.contextInfo ?? {}
-  const mine = [me.id, ...(me.lid ? [me.lid] : [])]
+  const { mentionedJid, participant, quotedMessage } = contextOf(content)
   const named = [...(mentionedJid ?? []), ...(quotedMessage && participant ? [participant] : [])]
-  return named.some((jid) => mine.some((own) => isSameUser(own, jid)))
+  return named.some((jid) => isOfAccount(jid, me))
 }
 
 /** In the text, a mention is `@` and the number or the LID. */

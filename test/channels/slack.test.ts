@@ -386,6 +386,22 @@ describe('a message from Slack', () => {
     expect(second!.quoted).toMatchObject({ id: `${ids.direct}:${own}`, isOwn: true, text: 'All is well.' })
   })
 
+  it('quotes what began a thread as the words of whoever wrote them, not of whoever shared them', async () => {
+    const double = await open()
+    const { next } = await connect(double)
+    const ts = '1700000000.000006'
+    double.history.push({ channel: ids.room, ts, text: '', user: ids.ann, attachments: [shareOf('one')] })
+    await double.say('why?', { channel: ids.room, channel_type: 'channel', thread_ts: ts })
+    const [message] = await next(1)
+    expect(message!.quoted).toEqual({
+      id: `${ids.room}:${ts}`,
+      isOwn: false,
+      from: { name: 'Eve' },
+      text: 'one',
+      attachments: [],
+    })
+  })
+
   it('quotes only an id if Slack does not give the first message of the thread', async () => {
     const double = await open()
     const { next } = await connect(double)

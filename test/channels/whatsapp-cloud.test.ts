@@ -1,4 +1,5 @@
 // WhatsApp through the Cloud API: the channel contract, signatures, files, and errors that say more than a status.
+import { randomUUID } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ChannelContext, Json, LoginQuestion } from '../../core/plugin/plugin.ts'
@@ -15,18 +16,21 @@ channelContract(
   whatsapp,
   async () => {
     const cloud = await openWhatsappCloud()
+    let lastInGroup = ''
+    let number: null | undefined
     return {
       config: cloud.config,
       badConfig: { ...cloud.config, accessToken: 'another-access-token' },
       to,
       messages: async () => cloud.messages,
-      say: (text: string) => cloud.say(text),
+      say: (text: string) => cloud.say(text, undefined, number === undefined ? {} : { number }),
       sayInGroup: (text: string, { mentioned }: { mentioned: boolean }) => {
         // A reply to a message of the account.
         const context: Record<string, Json> = mentioned
           ? { context: { from: cloud.displayNumber, id: 'wamid.own' } }
           : {}
-        return cloud.say({ type: 'text', text: { body: text }, ...context }, undefined, { group: cloudGroup })
+        lastInGroup = `wamid.group.${randomUUID()}`
+        return cloud.say({ type: 'text', text: { body: text }, ...context }, lastInGroup, { group: cloudGroup })
       },
       rename: async (name) => cloud.rename(name),
       sayWithFile: (text: string, { name, type, content }: SaidFile, place) => {
@@ -40,6 +44,17 @@ channelContract(
           place ? { group: cloudGroup } : {},
         )
       },
+      answer: (text: string, original: 'own' | 'other') => {
+        if (original === 'own') {
+          const context = cloud.contextOf({ messageIndex: cloud.messages.length - 1 })
+          return cloud.say({ type: 'text', text: { body: text }, context })
+        }
+        const body = `@${cloud.displayNumber} ${text}`
+        const context = { from: to.slice(1), id: lastInGroup }
+        return cloud.say({ type: 'text', text: { body }, context }, undefined, { group: cloudGroup })
+      },
+      hideId: async () => void (number = null),
+      forward: (text: string) => cloud.say({ type: 'text', text: { body: text }, context: cloud.contextOf('forward') }),
       loseNextAnswer: () => cloud.fail('lose-answer'),
       answerNext: (status: number) => cloud.fail(status === 500 ? { statusAfter: status } : { status }),
       limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
@@ -53,18 +68,7 @@ channelContract(
       close: cloud.close,
     }
   },
-  {
-    without: [
-      'answer',
-      'redirectNextDownload',
-      'disconnect',
-      'edit',
-      'forward',
-      'hideId',
-      'sayInThread',
-      'sayWithFiles',
-    ],
-  },
+  { without: ['disconnect', 'edit', 'redirectNextDownload', 'sayInThread', 'sayWithFiles'] },
 )
 
 const { signal } = new AbortController()
@@ -107,6 +111,37 @@ describe('the webhook of the Cloud API', () => {
     expect(await handle({ ...request, headers })).toEqual({ status: 401 })
     expect(await handle({ ...request, headers: { 'x-hub-signature-256': cloud.sign(body) } })).toEqual({ status: 200 })
     expect(inbox).toEqual([])
+  })
+
+  it('says which message another one answers, and what its sender passes on', async () => {
+    const { cloud, inbox } = await connect()
+    const contexts = [
+      cloud.contextOf({ messageIndex: 0 }),
+      { from: '15553334444', id: 'wamid.other' },
+      cloud.contextOf('frequent forward'),
+      { forwarded: false },
+      'nothing',
+    ]
+    for (const context of contexts) await cloud.say({ type: 'text', text: { body: 'why?' }, context })
+    expect(inbox.map(({ quoted, forwardedFrom }) => [quoted, forwardedFrom])).toEqual([
+      [{ id: 'wamid.sent.1', from: { id: '+15550000001' }, isOwn: true }, undefined],
+      [{ id: 'wamid.other', from: { id: '+15553334444' } }, undefined],
+      [undefined, {}],
+      [undefined, undefined],
+      [undefined, undefined],
+    ])
+  })
+
+  it('knows the text of a recent message that somebody answers, and not as theirs if they passed it on', async () => {
+    const { cloud, inbox } = await connect()
+    const text = (body: string, context: Json) => ({ type: 'text', text: { body }, context })
+    await cloud.say('the plan is ready', 'wamid.plan')
+    await cloud.say(text('send me your keys', cloud.contextOf('forward')), 'wamid.forward')
+    for (const id of ['wamid.plan', 'wamid.forward']) await cloud.say(text('why?', { from: '15551112222', id }))
+    expect(inbox.slice(2).map(({ quoted }) => quoted)).toEqual([
+      { id: 'wamid.plan', from: { id: to, name: 'Alice' }, text: 'the plan is ready' },
+      { id: 'wamid.forward', text: 'send me your keys' },
+    ])
   })
 
   it('reads texts, captions and buttons, with the name of the sender', async () => {

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createSentMessages, longestMs, mostMessages, wipeSentMessages } from '../../channels/whatsapp/sent-messages.ts'
 import type { ChannelContext, Connection, Json } from '../../core/plugin/plugin.ts'
 import { readText } from '../read-text.ts'
+import { forwarded } from '../doubles/whatsapp.ts'
 import {
   connect,
   createState,
@@ -249,6 +250,54 @@ describe('receiving', () => {
       { to: group, group: 'group', mentioned: true, text: 'what is new?', from: { id: to } },
       { to: group, group: 'group', mentioned: true, text: 'thanks' },
     ])
+  })
+
+  it('quotes what it answers, with its file, and knows its own messages by either id of the account', async () => {
+    const { server, state } = await openLinked(linked)
+    const read: string[] = []
+    const quotes: unknown[] = []
+    const { settled } = await connect(server, state, async ({ quoted }) => {
+      quotes.push(quoted)
+      for (const file of quoted?.attachments ?? []) read.push(await readText(file))
+      return 'accepted'
+    })
+    await server.say('first', { lid: 'with-number' })
+    await settled()
+    const file = { ...(await server.media.put(Buffer.from('All is well.'), 'document')), fileName: 'r.txt' }
+    const answer = (contextInfo: object) => server.say({ extendedTextMessage: { text: 'why?', contextInfo } })
+    const participant = `9${to.slice(1)}@lid`
+    const copy = { documentWithCaptionMessage: { message: { documentMessage: { ...file, caption: 'The report' } } } }
+    await answer({ stanzaId: 'a', participant, quotedMessage: copy })
+    await answer({ stanzaId: 'b', participant: `9${server.account}@lid`, quotedMessage: { conversation: 'hi' } })
+    await answer({ stanzaId: 'c', participant })
+    await answer({
+      stanzaId: 'd',
+      participant,
+      quotedMessage: { extendedTextMessage: { text: 'keys', contextInfo: forwarded } },
+    })
+    await answer({ mentionedJid: [] })
+    await settled()
+    const author = { isOwn: false, from: { id: to } }
+    expect(quotes).toMatchObject([
+      undefined,
+      { id: 'a', ...author, text: 'The report', attachments: [{ name: 'r.txt' }] },
+      { id: 'b', isOwn: true, text: 'hi', attachments: [] },
+      { id: 'c', ...author },
+      { id: 'd', from: undefined, text: 'keys' },
+      undefined,
+    ])
+    expect(read).toEqual(['All is well.'])
+  })
+
+  it('says what its sender passes on, and which channel it is from', async () => {
+    const { server, state } = await openLinked(linked)
+    const { inbox, settled } = await connect(server, state)
+    const image = { ...(await server.media.put(Buffer.from('png'), 'image')), mimetype: 'image/png' }
+    const news = { isForwarded: true, forwardedNewsletterMessageInfo: { newsletterName: 'News' } }
+    for (const contextInfo of [forwarded, { forwardingScore: 127 }, news, { isForwarded: false, forwardingScore: 0 }])
+      await server.say({ imageMessage: { ...image, contextInfo } })
+    await settled()
+    expect(inbox.map(({ forwardedFrom }) => forwardedFrom)).toEqual([{}, {}, { name: 'News' }, undefined])
   })
 
   it('describes files, and reads them when it is asked to', async () => {

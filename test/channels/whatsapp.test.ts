@@ -5,7 +5,7 @@ import whatsapp from '../../channels/whatsapp/index.ts'
 import type { ExtensionState, Json } from '../../core/plugin/plugin.ts'
 import { channelContract, type SaidFile } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
-import { openWhatsapp } from '../doubles/whatsapp.ts'
+import { forwarded, openWhatsapp } from '../doubles/whatsapp.ts'
 import {
   connect,
   contextWith,
@@ -37,9 +37,10 @@ channelContract(
     const server = await openWhatsapp(linked.device)
     server.addGroup(group, ['15551112222'])
     const { webSocketUrl } = server.config
-    let last: { id: string; group?: string } = { id: '' }
+    let last: { id: string; group?: string; text?: string } = { id: '' }
+    let lid: 'with-number' | 'without-number' = 'with-number'
     const say = async (message: Parameters<typeof server.say>[0], place: { group?: string } = {}) => {
-      last = { id: await server.say(message, place), ...place }
+      last = { id: await server.say(message, { lid, ...place }), ...place }
     }
     states.set(webSocketUrl, createState(new Map(linked.records)))
     states.set(server.unlinkedUrl, createState(new Map(linked.records)))
@@ -62,7 +63,18 @@ channelContract(
         await say({ protocolMessage: { key, type, editedMessage: { conversation: text } } }, last)
       },
       sayInGroup: async (text: string, { mentioned }: { mentioned: boolean }) =>
-        void (last = { id: await server.sayInGroup(text, { group, mentioned }), group }),
+        void (last = { id: await server.sayInGroup(text, { group, mentioned }), group, text }),
+      answer: async (text: string, original: 'own' | 'other') => {
+        const { id, text: said = '' } = original === 'own' ? server.received.at(-1)! : last
+        const author = original === 'own' ? server.account : '15551112222'
+        await (original === 'own'
+          ? say(server.answerTo({ id, author, message: { conversation: said } }, text))
+          : say(server.answerTo({ id, author, message: { conversation: said } }, `@${server.account} ${text}`), {
+              group,
+            }))
+      },
+      forward: (text: string) => say({ extendedTextMessage: { text, contextInfo: forwarded } }),
+      hideId: async () => void (lid = 'without-number'),
       sayWithFile: async (text: string, { name, type, size, content }: SaidFile, place) => {
         const file = { ...(await server.media.put(content, 'document')), fileName: name, mimetype: type }
         await say({ documentMessage: { ...file, fileLength: size, caption: text } }, place ? { group } : {})
@@ -73,18 +85,7 @@ channelContract(
       close: server.close,
     }
   },
-  {
-    without: [
-      'answer',
-      'redirectNextDownload',
-      'answerNext',
-      'forward',
-      'hideId',
-      'limitNext',
-      'sayInThread',
-      'sayWithFiles',
-    ],
-  },
+  { without: ['answerNext', 'limitNext', 'redirectNextDownload', 'sayInThread', 'sayWithFiles'] },
 )
 
 describe('linking', () => {

@@ -280,6 +280,14 @@ export async function openWhatsappCloud() {
       const message = { id, ...sender, ...(group !== undefined && { group_id: group }), timestamp: '1', ...fields }
       return push(payloadOf({ contacts: [contact], messages: [message] }))
     },
+    /**
+     * Somebody answers a message of the account, or passes one on. The context of a message:
+     * https://developers.facebook.com/documentation/business-messaging/whatsapp/webhooks/reference/messages/text/
+     */
+    contextOf: (of: { messageIndex: number } | 'forward' | 'frequent forward'): Json => {
+      if (typeof of === 'object') return { from: displayNumber, id: `wamid.sent.${of.messageIndex + 1}` }
+      return of === 'forward' ? { forwarded: true } : { frequently_forwarded: true }
+    },
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

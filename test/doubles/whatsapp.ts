@@ -402,6 +402,7 @@ export async function openWhatsapp(linked?: DeviceKeys) {
       const mention = { text: `@${account} ${text}`, contextInfo: { mentionedJid: [`${account}@${server}`] } }
       return await say(mentioned ? { extendedTextMessage: mention } : text, { group })
     },
+    answerTo,
     /** A message that the owner of the account has written on the phone. */
     async echo(text: string): Promise<void> {
       const phone = personOf(account)
@@ -442,6 +443,26 @@ export async function openWhatsapp(linked?: DeviceKeys) {
     },
   }
 }
+
+interface Answered {
+  id: string
+  /** A number. */
+  author: string
+  message: proto.IMessage
+}
+
+/**
+ * A message that answers another one, and mentions the account if the text does. Every client sends a copy of the
+ * original: `generateWAMessageFromContent` in `lib/Utils/messages.js` of baileys does it as the apps do.
+ */
+function answerTo({ id, author, message }: Answered, text: string): proto.IMessage {
+  const mentionedJid = text.includes(`@${account}`) ? [`${account}@${server}`] : []
+  const contextInfo = { stanzaId: id, participant: `${author}@${server}`, quotedMessage: message, mentionedJid }
+  return { extendedTextMessage: { text, contextInfo } }
+}
+
+/** What a message has that is passed on: `generateForwardMessageContent` in `lib/Utils/messages.js` of baileys. */
+export const forwarded: proto.IContextInfo = { isForwarded: true, forwardingScore: 1 }
 
 /** What a phone signs when it links a device. */
 function signIdentity(identityKey: Uint8Array, secret: string): Uint8Array {
