@@ -2,6 +2,7 @@
 import type { BinaryNode, proto } from 'baileys'
 import type { Attachment, InboundMessage } from 'svc-gateway/plugin'
 import { isGroup, isLid, isNumber, parseJid, toAddress } from './address.ts'
+import type { ReadMessage } from './albums.ts'
 import type { Library } from './library.ts'
 import { downloadMedia } from './media.ts'
 import { type Card, describeCards, describePlace, unreadable } from './other-content.ts'
@@ -16,11 +17,31 @@ interface ReadContext {
   mediaHost: string
 }
 
-/** @returns undefined for what is not a message of somebody else: own messages, reactions, edits, status updates */
+/** Reads a message, and what it says about the album that it is in. */
 export async function readMessage(
   context: ReadContext,
   stanza: BinaryNode,
   plaintext: Uint8Array,
+): Promise<ReadMessage> {
+  const { library } = context
+  const decoded = library.proto.Message.decode(library.unpadRandomMax16(plaintext))
+  const content = library.normalizeMessageContent(decoded)
+  const { associationType, parentMessageKey } =
+    (decoded.messageContextInfo ?? content?.messageContextInfo)?.messageAssociation ?? {}
+  const isPart = associationType === library.proto.MessageAssociation.AssociationType.MEDIA_ALBUM
+  const { expectedImageCount, expectedVideoCount } = content?.albumMessage ?? {}
+  return {
+    message: content && (await readContent(context, stanza, content)),
+    album: isPart ? (parentMessageKey?.id ?? undefined) : undefined,
+    announced: content?.albumMessage ? (expectedImageCount ?? 0) + (expectedVideoCount ?? 0) : undefined,
+  }
+}
+
+/** @returns undefined for what is not a message of somebody else: own messages, reactions, edits, status updates */
+async function readContent(
+  context: ReadContext,
+  stanza: BinaryNode,
+  content: proto.IMessage,
 ): Promise<InboundMessage | undefined> {
   const { library, me } = context
   const { fullMessage } = library.decodeMessageNode(stanza, me.id, me.lid ?? '')
@@ -29,9 +50,6 @@ export async function readMessage(
   const inGroup = isGroup(remoteJid)
   const sender = inGroup ? participant : remoteJid
   if (!isNumber(sender) && !isLid(sender)) return undefined
-  const decoded = library.proto.Message.decode(library.unpadRandomMax16(plaintext))
-  const content = library.normalizeMessageContent(decoded)
-  if (!content) return undefined
   const alternative = inGroup ? participantAlt : remoteJidAlt
   const from = toAddress(await findNumber(context, sender, alternative))
   const addresses = [sender, alternative].filter((jid) => isNumber(jid) || isLid(jid)).map(toAddress)
@@ -54,13 +72,13 @@ export async function readMessage(
     ...(await readQuotes(content, {
       me,
       addressOf: async (jid) => toAddress(await findNumber(context, jid)),
-      read: (quoted) => readContent(context, quoted),
+      read: (quoted) => readQuoted(context, quoted),
     })),
   }
 }
 
 /** What a quoted message says. */
-function readContent(context: ReadContext, message: proto.IMessage) {
+function readQuoted(context: ReadContext, message: proto.IMessage) {
   const content = context.library.normalizeMessageContent(message)
   return content && { text: readText(content), attachments: readAttachments(context, content) }
 }

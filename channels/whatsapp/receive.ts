@@ -1,6 +1,7 @@
 // Receives messages of a linked device: each is on disk before its key is used up and WhatsApp gets a receipt.
 import type { BinaryNode, WASocket } from 'baileys'
 import type { ChannelContext } from 'svc-gateway/plugin'
+import { type Arrival, createAlbums, decryptInAdvance } from './albums.ts'
 import type { Config } from './config.ts'
 import type { Credentials } from './credentials.ts'
 import type { Library } from './library.ts'
@@ -19,26 +20,38 @@ interface ReceiverOptions {
 export function createReceiver({ library, config, credentials, context, signal }: ReceiverOptions) {
   /** The message that a ciphertext came in; the library decrypts without saying which one it is. */
   const stanzas = new WeakMap<Uint8Array, BinaryNode>()
+  const albums = createAlbums({ context, signal, read, decrypt })
 
-  async function receive(repository: Repository, ciphertext: Uint8Array, plaintext: Uint8Array): Promise<void> {
-    const stanza = stanzas.get(ciphertext)
+  async function read(repository: Repository, stanza: BinaryNode, plaintext: Uint8Array) {
     const { me } = credentials.auth.creds
-    if (!stanza || !me) return
+    if (!me) return undefined
     const mediaHost = config.mediaHost ?? 'mmg.whatsapp.net'
-    const read = readMessage({ library, repository, me, mediaHost }, stanza, plaintext)
-    const message = await read.catch((error: unknown) => {
+    return await readMessage({ library, repository, me, mediaHost }, stanza, plaintext).catch((error: unknown) => {
       signal.throwIfAborted()
       context.log.warn({ reason: (error as Error).name }, 'a message that cannot be read was ignored')
+      return undefined
     })
-    // The platform keeps what gets no receipt, so this waits as long as it takes.
-    if (message) await context.receive(message)
+  }
+
+  async function decrypt(sessions: Sessions, arrival: Arrival, ciphertext: Uint8Array): Promise<Uint8Array> {
+    const { me } = credentials.auth.creds
+    if (!me) throw new Error('the device is not linked')
+    return await decryptInAdvance({ library, me }, sessions, { arrival, ciphertext })
+  }
+
+  async function receive(sessions: Sessions, ciphertext: Uint8Array, plaintext: Uint8Array): Promise<void> {
+    const stanza = stanzas.get(ciphertext)
+    if (stanza) await albums.receive(sessions, ciphertext, { stanza, plaintext })
   }
 
   return {
     listen(socket: WASocket): void {
       socket.ws.prependListener('CB:message', (stanza: BinaryNode) => {
-        for (const { content } of Array.isArray(stanza.content) ? stanza.content : [])
-          if (content instanceof Uint8Array) stanzas.set(content, stanza)
+        for (const { attrs, content } of Array.isArray(stanza.content) ? stanza.content : []) {
+          if (!(content instanceof Uint8Array)) continue
+          stanzas.set(content, stanza)
+          albums.arrive(content, { stanza, type: attrs.type })
+        }
       })
     },
     /**

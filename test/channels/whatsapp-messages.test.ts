@@ -1,7 +1,7 @@
 // Messages of WhatsApp as a linked device: what is sent, what is received, and what the platform makes hard.
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createSentMessages, longestMs, mostMessages, wipeSentMessages } from '../../channels/whatsapp/sent-messages.ts'
-import type { ChannelContext, Connection, Json } from '../../core/plugin/plugin.ts'
+import type { ChannelContext, Connection, InboundMessage, Json } from '../../core/plugin/plugin.ts'
 import { readText } from '../read-text.ts'
 import { forwarded } from '../doubles/whatsapp.ts'
 import {
@@ -298,6 +298,81 @@ describe('receiving', () => {
       await server.say({ imageMessage: { ...image, contextInfo } })
     await settled()
     expect(inbox.map(({ forwardedFrom }) => forwardedFrom)).toEqual([{}, {}, { name: 'News' }, undefined])
+  })
+
+  async function pictures({ media }: Awaited<ReturnType<typeof openLinked>>['server'], captions: string[]) {
+    const all = []
+    for (const [index, caption] of captions.entries()) {
+      const file = await media.put(Buffer.from(`picture ${index}`), 'image')
+      all.push({ imageMessage: { ...file, mimetype: 'image/png', caption } })
+    }
+    return all
+  }
+
+  it('has an album as one message, whose parts get a receipt when it is on disk', async () => {
+    const { server, state } = await openLinked(linked)
+    const [called, stored] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const received: InboundMessage[] = []
+    const read: string[] = []
+    const { settled } = await connect(server, state, async (message) => {
+      if (message.text === '') called.resolve()
+      await stored.promise
+      received.push(message)
+      for (const file of message.attachments ?? []) read.push(await readText(file))
+      return 'accepted'
+    })
+    const ids = await server.sayAlbum(await pictures(server, ['', '', '']), { group })
+    await server.say('and now?', { group })
+    await server.say('hello', { from: '15553334444' })
+    await called.promise
+    expect(server.pending()).toEqual(expect.arrayContaining(ids))
+    stored.resolve()
+    await settled()
+    expect(received.map(({ text, attachments }) => [text, attachments?.length])).toEqual([
+      ['', 3],
+      ['and now?', undefined],
+      ['hello', undefined],
+    ])
+    expect(received[0]).toMatchObject({ id: ids[0], group: 'group', to: group })
+    expect(read).toEqual(['picture 0', 'picture 1', 'picture 2'])
+  })
+
+  it('has an album once if the connection breaks after it was stored', async () => {
+    const { server, state, records } = await openLinked(linked)
+    const received: InboundMessage[] = []
+    const crashed = Promise.withResolvers<void>()
+    const { set } = state
+    state.set = async (key, value) => {
+      await set(key, value)
+      if (key !== 'album-parts') return
+      crashed.resolve()
+      await Promise.withResolvers<never>().promise
+    }
+    const receive: ChannelContext['receive'] = async (message) => {
+      received.push(message)
+      return 'accepted'
+    }
+    await connect(server, state, receive)
+    const ids = await server.sayAlbum(await pictures(server, ['one', 'two']))
+    await crashed.promise
+    expect(server.pending()).toEqual(expect.arrayContaining(ids))
+    server.disconnect()
+    const { settled } = await connect(server, createState(records), receive)
+    await settled()
+    expect(received.map(({ text }) => text)).toEqual(['one\ntwo'])
+  })
+
+  it('waits once for a picture of an album that stays away, which is then a message of its own', async () => {
+    const { server, state } = await openLinked(linked)
+    const { inbox, settled } = await connect(server, state)
+    const [one, two, late] = await pictures(server, ['one', 'two', 'late'])
+    await server.sayAlbum([one!, two!], { announced: 3 })
+    await settled()
+    await server.say(late!)
+    // Not again: everybody else would wait, too.
+    for (let count = 0; count < 5; count++) await server.sayAlbum([one!], { announced: 3 })
+    await settled()
+    expect(inbox.map(({ text }) => text)).toEqual(['one\ntwo', 'late', ...Array<string>(5).fill('one')])
   })
 
   it('describes files, and reads them when it is asked to', async () => {

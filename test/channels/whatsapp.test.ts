@@ -79,13 +79,21 @@ channelContract(
         const file = { ...(await server.media.put(content, 'document')), fileName: name, mimetype: type }
         await say({ documentMessage: { ...file, fileLength: size, caption: text } }, place ? { group } : {})
       },
+      // The suite asks for names, which pictures do not have.
+      sayWithFiles: async (text: string, files: readonly SaidFile[]) => {
+        const documents = files.map(async ({ name, type, content }, index) => {
+          const file = { ...(await server.media.put(content, 'document')), fileName: name, mimetype: type }
+          return { documentMessage: { ...file, ...(index === 0 && { caption: text }) } }
+        })
+        await server.sayAlbum(await Promise.all(documents), { lid })
+      },
       echo: server.echo,
       disconnect: server.disconnect,
       loseNextAnswer: () => server.fail('lose-answer'),
       close: server.close,
     }
   },
-  { without: ['answerNext', 'limitNext', 'redirectNextDownload', 'sayInThread', 'sayWithFiles'] },
+  { without: ['answerNext', 'limitNext', 'redirectNextDownload', 'sayInThread'] },
 )
 
 describe('linking', () => {

@@ -403,6 +403,24 @@ export async function openWhatsapp(linked?: DeviceKeys) {
       return await say(mentioned ? { extendedTextMessage: mention } : text, { group })
     },
     answerTo,
+    /**
+     * Somebody sends an album: a message that announces it, and one for each file, which names the first one. See
+     * `generateWAMessageContent` in `lib/Utils/messages.js` of baileys (`album`, `albumParentKey`).
+     */
+    async sayAlbum(
+      files: readonly proto.IMessage[],
+      { announced = files.length, ...options }: SayOptions & { announced?: number } = {},
+    ): Promise<string[]> {
+      const id = await say({ albumMessage: { expectedImageCount: announced, expectedVideoCount: 0 } }, options)
+      const parentMessageKey = { remoteJid: `${account}@${server}`, fromMe: false, id }
+      const messageAssociation = {
+        associationType: proto.MessageAssociation.AssociationType.MEDIA_ALBUM,
+        parentMessageKey,
+      }
+      const ids: string[] = []
+      for (const file of files) ids.push(await say({ ...file, messageContextInfo: { messageAssociation } }, options))
+      return ids
+    },
     /** A message that the owner of the account has written on the phone. */
     async echo(text: string): Promise<void> {
       const phone = personOf(account)
