@@ -11,6 +11,7 @@ import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
 import { readText } from '../read-text.ts'
 import { ids, shareOf, startSlack } from '../doubles/slack.ts'
+import { startObedientModel } from '../doubles/obedient.ts'
 import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 import { uncertain } from './uncertain.ts'
@@ -808,6 +809,22 @@ describe('a gateway with Slack', () => {
     await post('/hooks/agent', { message: 'Is the build green?', deliver: true, channel: 'slack', wakeMode: 'now' })
     await double.until(() => double.posts.length > 0)
     expect(double.posts[0]).toMatchObject({ channel: ids.room, text: expect.stringContaining('Is the build green?') })
+  })
+
+  it('knows its own reply to a webhook when somebody answers that in a thread', async () => {
+    const [double, model] = [await open(), await startObedientModel()]
+    const groups = { [ids.room]: {} }
+    const account = { ...double.config, defaultTo: ids.room, allowFrom: [ids.ann], groups }
+    const agents = { defaults: { model: 'double/m', heartbeat: { every: 0 } } }
+    const { post } = await startGateway({ providers: model.providers, agents, channels: { slack: account } })
+    model.script({ text: 'The build is green.' }, { text: 'Since noon.' })
+    const order = { message: 'How is it?', deliver: true, channel: 'slack', wakeMode: 'next-heartbeat' }
+    await post('/hooks/agent', order)
+    await double.until(() => double.posts.length > 0 && double.connections().open === 1)
+    await double.answer('since when?', 'own')
+    await double.until(() => double.posts.length > 1)
+    expect(double.posts[1]).toMatchObject({ text: 'Since noon.', thread_ts: double.posts[0]!.ts })
+    expect(await model.prompt(1)).toMatch(/answers this one, which you wrote:[^]*The build is green\.[^]*since when\?/)
   })
 
   it('answers a message where it was written', async () => {
