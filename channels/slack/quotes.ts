@@ -62,9 +62,11 @@ export function createQuotes({ botUserId, directory, readFiles }: QuotesDeps): Q
     const name = textOf(username) ?? (author === undefined ? undefined : await directory.nameOf(author))
     const own = { text: toText(text), attachments: await readFiles(files) }
     const { forwardedFrom, ...content } = await readShares(own, attachments)
+    const isOwn = author === botUserId
     return {
-      id,
-      isOwn: author === botUserId,
+      // Sending a file gives only the id of the file.
+      id: (isOwn && textOf(fieldsOf(listOf(files)[0])['id'])) || id,
+      isOwn,
       from: forwardedFrom ?? { id: author ?? textOf(bot), name },
       text: content.text || listOf(attachments).map(fieldsOf).map(readCard).filter(Boolean).join('\n\n'),
       attachments: content.attachments,

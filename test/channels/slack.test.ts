@@ -387,6 +387,16 @@ describe('a message from Slack', () => {
     expect(second!.quoted).toMatchObject({ id: `${ids.direct}:${own}`, isOwn: true, text: 'All is well.' })
   })
 
+  it('quotes its own file by the id that sending it gave', async () => {
+    const double = await open()
+    const { send, next } = await connect(double)
+    const sent = await send({ file: { name: 'plan.txt', type: 'text/plain', data: Buffer.from('The plan.') } })
+    await double.answer('what is this?', 'own')
+    const [message] = await next(1)
+    expect(sent).toEqual({ outcome: 'sent', id: message!.quoted!.id })
+    expect(message!.quoted).toMatchObject({ isOwn: true, attachments: [{ name: 'plan.txt' }] })
+  })
+
   it('quotes what began a thread as the words of whoever wrote them, not of whoever shared them', async () => {
     const double = await open()
     const { next } = await connect(double)
