@@ -1,5 +1,5 @@
 // The files of a Telegram message.
-import type { Message } from 'grammy/types'
+import type { ExternalReplyInfo, Message } from 'grammy/types'
 import type { Attachment } from 'svc-gateway/plugin'
 import type { Client } from './client.ts'
 
@@ -21,7 +21,7 @@ interface TelegramFile {
   file_size?: unknown
 }
 
-export function attachmentsOf(message: Message, client: Client): Attachment[] {
+export function attachmentsOf(message: Message | ExternalReplyInfo, client: Client): Attachment[] {
   return Object.entries(fields).flatMap(([field, [name, type]]) => {
     const value: unknown = message[field as keyof typeof fields]
     // A photo is a list of the same picture in several sizes, the largest one last.

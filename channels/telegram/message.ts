@@ -1,9 +1,11 @@
 // Reads messages out of Telegram's updates, which may have any shape.
-import type { CallbackQuery, Chat, Message, MessageEntity, Update, User } from 'grammy/types'
+import type { CallbackQuery, Message, MessageEntity, User } from 'grammy/types'
 import type { InboundMessage } from 'svc-gateway/plugin'
 import { attachmentsOf } from './attachments.ts'
 import type { Client } from './client.ts'
 import { generalTopic } from './send.ts'
+import { forwardedFromOf, idOf, isMessage, isObject, nameOf, postOf, senderOf } from './post.ts'
+import { answersBot, quotedOf } from './quotes.ts'
 
 /** The bot's own account. */
 export type Bot = Pick<User, 'id' | 'username'>
@@ -38,23 +40,36 @@ export function readPress(update: unknown): Press | undefined {
 
 /** @returns undefined if the update is not a message of somebody else */
 export function readMessage(update: unknown, { me, client }: { me: Bot; client: Client }): InboundMessage | undefined {
-  const { message, channel_post } = (update ?? {}) as Partial<Update>
-  const post: unknown = message ?? channel_post
-  if (!isMessage(post)) return undefined
+  const post = postOf(update)
+  if (!post) return undefined
   const sender = senderOf(post)
   if (!sender || sender.id === me.id || isCommandToOther(post, me)) return undefined
   const { text, mentioned } = readText(post, me)
   const name = nameOf(sender)
   const place = placeOf(post)
   const attachments = attachmentsOf(post, client)
+  // Of a place, a poll and the like, the agent gets nothing, so it does not get what they answer.
+  const isRead = (post.text ?? post.caption) !== undefined || attachments.length > 0
+  const quoted = isRead ? quotedOf(post, { me, client }) : undefined
+  const forwardedFrom = forwardedFromOf(post)
   return {
-    id: `${post.chat.id}:${post.message_id}`,
+    id: idOf(post),
     from: { id: String(sender.id), ...(name && { name }) },
     text,
     ...place,
-    ...(place.group && { mentioned: mentioned || repliesTo(post, me) }),
+    ...(place.group && { mentioned: mentioned || answersBot(post, me) }),
     ...(attachments.length > 0 && { attachments }),
+    ...(quoted && { quoted }),
+    ...(forwardedFrom && { forwardedFrom }),
   }
+}
+
+/** A group that has become a supergroup, which has another id. Telegram says it in both. */
+export function readMove(update: unknown): { from: string; to: string } | undefined {
+  const post = postOf(update)
+  if (!post) return undefined
+  const { chat, migrate_to_chat_id: to = chat.id, migrate_from_chat_id: from = chat.id } = post
+  return to !== from && [to, from].every(Number.isSafeInteger) ? { from: String(from), to: String(to) } : undefined
 }
 
 function placeOf(post: Message): Pick<InboundMessage, 'to' | 'threadId' | 'route' | 'group'> {
@@ -66,29 +81,6 @@ function placeOf(post: Message): Pick<InboundMessage, 'to' | 'threadId' | 'route
 }
 
 const groups: Partial<Record<string, 'group' | 'channel'>> = { group: 'group', supergroup: 'group', channel: 'channel' }
-
-function isMessage(value: unknown): value is Message {
-  if (!isObject(value)) return false
-  const { message_id, chat } = value
-  return Number.isSafeInteger(message_id) && isObject(chat) && Number.isSafeInteger(chat['id'])
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
-
-/** Anonymous administrators of all groups share one user, so the chat in whose name they write identifies them. */
-function senderOf({ sender_chat, from, chat }: Message): User | Chat | undefined {
-  const sender = sender_chat ?? from ?? (chat.type === 'channel' ? chat : undefined)
-  return isObject(sender) && Number.isSafeInteger(sender.id) ? sender : undefined
-}
-
-const nameOf = (sender: User | Chat): string =>
-  [
-    'title' in sender ? sender.title : undefined,
-    'first_name' in sender ? sender.first_name : undefined,
-    'last_name' in sender ? sender.last_name : undefined,
-  ]
-    .filter((part) => typeof part === 'string')
-    .join(' ')
 
 /**
  * The text or caption without mentions of the bot, and whether there was one. `/new@name` becomes `/new`. What is behind
@@ -158,7 +150,3 @@ function addressOf(entity: MessageEntity, me: Bot): string | undefined {
 }
 
 const isSame = (words: string, address: string): boolean => words.replace(/\/$/, '') === address.replace(/\/$/, '')
-
-/** In a topic, messages that reply to nothing seem to reply to the message that created the topic. */
-const repliesTo = ({ reply_to_message: original }: Message, me: Bot): boolean =>
-  original?.from?.id === me.id && !original.forum_topic_created

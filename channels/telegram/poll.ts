@@ -1,9 +1,11 @@
 // Reads updates by long polling. A poll confirms the updates before its offset to Telegram, so the offset passes an
-// update only when its message is on disk. Telegram remembers the offset.
+// update only when its message is on disk, with all its parts. Telegram remembers the offset.
 import { setTimeout as delay } from 'node:timers/promises'
+import { joinMessages } from 'svc-gateway/kit'
 import { AuthError, type ChannelContext } from 'svc-gateway/plugin'
 import { apiErrorOf, type Client, grammySignal } from './client.ts'
-import { type Bot, readMessage, readPress } from './message.ts'
+import { type Bot, readMessage, readMove, readPress } from './message.ts'
+import { createCollector, numberOf } from './parts.ts'
 
 /** How long Telegram waits for an update, in seconds. */
 const pollSeconds = 30
@@ -18,6 +20,8 @@ const webhookReason =
 const confirmMs = 5000
 /** Pause after another program has read the bot's messages. */
 const pauseMs = 1000
+/** A message in parts is complete when a poll after this time brings no further part. */
+const quietMs = 1000
 
 interface Polling {
   context: ChannelContext
@@ -27,18 +31,35 @@ interface Polling {
 
 /** Polls until `signal` aborts or the connection is lost. Never rejects. */
 export async function poll(client: Client, { context, me, signal }: Polling): Promise<void> {
-  const { log, receive, lost } = context
+  const { log, receive, moved, lost } = context
+  const collect = createCollector()
   let offset = 0
   let inConflict = false
 
-  async function take(update: unknown): Promise<void> {
-    const id = (update as { update_id?: unknown } | null)?.update_id
-    const press = readPress(update)
-    const message = press?.message ?? readMessage(update, { me, client })
-    if (message) await receive(message)
-    else log.debug({ update: id }, 'ignored an update that is not a message')
+  /** @returns whether parts of messages are missing. Everything from the first of these messages on comes again. */
+  async function takeAll(updates: readonly unknown[]): Promise<boolean> {
+    const { messages, count } = collect(updates)
+    for (const parts of messages) {
+      await take(parts)
+      if (signal.aborted) return false
+    }
+    const last = updates
+      .slice(0, count)
+      .map(numberOf)
+      .findLast((id) => id !== undefined)
+    if (last !== undefined) offset = last + 1
+    return count < updates.length
+  }
+
+  async function take(parts: readonly unknown[]): Promise<void> {
+    const [first] = parts
+    const press = readPress(first)
+    const move = readMove(first)
+    const messages = press ? [press.message] : parts.flatMap((part) => readMessage(part, { me, client }) ?? [])
+    if (move) await moved(move.from, move.to)
+    else if (messages.length > 0) await receive(joinMessages(messages))
+    else log.debug({ update: numberOf(first) }, 'ignored an update that is not a message')
     if (press) await confirmPress(press.queryId)
-    if (typeof id === 'number') offset = id + 1
   }
 
   /** Until then, the app shows that the bot is busy. */
@@ -65,12 +86,11 @@ export async function poll(client: Client, { context, me, signal }: Polling): Pr
     return undefined
   }
 
+  let isWaiting = false
   while (!signal.aborted) {
     try {
-      for (const update of await getUpdates(client, offset, signal)) {
-        await take(update)
-        if (signal.aborted) return
-      }
+      if (isWaiting) await pause(quietMs, signal)
+      isWaiting = await takeAll(await getUpdates(client, { offset, timeout: isWaiting ? 0 : pollSeconds }, signal))
       inConflict = false
     } catch (error) {
       const wait = signal.aborted ? undefined : waitAfter(error)
@@ -82,8 +102,12 @@ export async function poll(client: Client, { context, me, signal }: Polling): Pr
 
 const updateTypes = ['message', 'channel_post', 'callback_query'] as const
 
-async function getUpdates({ api }: Client, offset: number, signal: AbortSignal): Promise<readonly unknown[]> {
-  const options = { offset, timeout: pollSeconds, allowed_updates: updateTypes }
+async function getUpdates(
+  { api }: Client,
+  poll: { offset: number; timeout: number },
+  signal: AbortSignal,
+): Promise<readonly unknown[]> {
+  const options = { ...poll, allowed_updates: updateTypes }
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
   const updates: unknown = await api.getUpdates(options, grammySignal(deadline))
   if (!Array.isArray(updates)) throw new TypeError('Telegram did not answer with a list of updates.')

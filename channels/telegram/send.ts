@@ -9,6 +9,7 @@ import {
 } from 'svc-gateway/plugin'
 import { resultOfError, resultOfResponse } from 'svc-gateway/kit'
 import { type ApiError, apiErrorOf, type Client } from './client.ts'
+import { idOf } from './post.ts'
 
 export const maxFileBytes = 50_000_000
 const maxPhotoBytes = 10_000_000
@@ -43,8 +44,9 @@ export const generalTopic = '1'
 export const threadOption = (threadId: Json | undefined): { message_thread_id?: number } =>
   typeof threadId === 'string' ? { message_thread_id: Number(threadId) } : {}
 
-export async function removeChoices({ api }: Client, { id, to }: SentMessage): Promise<void> {
-  await api.editMessageReplyMarkup(to, Number(id))
+export async function removeChoices({ api }: Client, { id }: SentMessage): Promise<void> {
+  const [chat = '', message] = id.split(':')
+  await api.editMessageReplyMarkup(chat, Number(message))
 }
 
 /** The buttons are in one row. Telegram accepts 64 bytes as the data of a button. */
@@ -111,7 +113,7 @@ const plainText = (html: string): string =>
 
 const characters: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" }
 
-const sentAs = ({ message_id }: Message): SendResult => ({ outcome: 'sent', id: String(message_id) })
+const sentAs = (message: Message): SendResult => ({ outcome: 'sent', id: idOf(message) })
 
 const permanent = (detail: string): SendResult => ({ outcome: 'failed', reason: 'permanent', detail })
 

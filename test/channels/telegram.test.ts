@@ -1,7 +1,9 @@
 // The Telegram channel with grammY and a double of the Bot API.
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import telegram from '../../channels/telegram/index.ts'
 import { splitIntoChunks } from '../../core/delivery/format/chunks.ts'
+import { createCollector } from '../../channels/telegram/parts.ts'
 import type { Connection, InboundMessage, OutboundMessage } from '../../core/plugin/plugin.ts'
 import { channelContract } from '../contracts/channel.ts'
 import { createTestContext } from '../contracts/context.ts'
@@ -10,8 +12,8 @@ import { bot, openTelegram, type TelegramDouble, type TelegramFault, tooManyRequ
 import { type Document, startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 
-// Files that are sent together are several messages.
-channelContract(telegram, openTelegram, { without: ['answer', 'forward', 'hideId', 'sayWithFiles'] })
+// A person has one id.
+channelContract(telegram, openTelegram, { without: ['hideId'] })
 
 const open = () => openDouble(openTelegram())
 
@@ -163,7 +165,7 @@ describe('a message in a group', () => {
       '/new hi',
       { text: '/new@GateTestBot hi', entities: [mention(0, { type: 'bot_command', length: 16 })] },
     ],
-    ['replies to it', 'hi', { text: 'hi', reply_to_message: { message_id: 1, from: { id: bot.id } } }],
+    ['replies to it', 'hi', { text: 'hi', reply_to_message: { message_id: 1, chat: group, from: { id: bot.id } } }],
   ])('that %s mentions it', async (_how, text, message) => {
     const { double, receives } = await connect()
     double.push({ chat: group, ...message })
@@ -173,10 +175,13 @@ describe('a message in a group', () => {
   it.each<[string, object]>([
     ['names somebody else', { text: '@GateTestBot2 hi', entities: [mention(0, { length: 13 })] }],
     ['is a command to nobody', { text: '/new', entities: [mention(0, { type: 'bot_command', length: 4 })] }],
-    ['replies to somebody else', { text: 'hi', reply_to_message: { message_id: 1, from: { id: 43 } } }],
+    ['replies to somebody else', { text: 'hi', reply_to_message: { message_id: 1, chat: group, from: { id: 43 } } }],
     [
       'is in a topic that the bot created',
-      { text: 'hi', reply_to_message: { message_id: 1, from: { id: bot.id }, forum_topic_created: { name: 'Ops' } } },
+      {
+        text: 'hi',
+        reply_to_message: { message_id: 1, chat: group, from: { id: bot.id }, forum_topic_created: { name: 'Ops' } },
+      },
     ],
     ['has its name without a mark', { text: '@GateTestBot hi' }],
   ])('that %s does not mention it', async (_how, message) => {
@@ -284,6 +289,178 @@ describe('a message in a group', () => {
   })
 })
 
+describe('a message of Telegram that answers another', () => {
+  const [chat, group] = [
+    { id: 42, type: 'private' },
+    { id: -1001, type: 'supergroup', title: 'Team' },
+  ]
+  const bob = { id: 43, is_bot: false, first_name: 'Bob' }
+  const ofBot = { message_id: 7, chat, from: bot, text: 'All is well.' }
+  const ofBob = { message_id: 8, chat: group, from: bob, text: 'The plan is ready.' }
+  const origin = { type: 'user', date: 1, sender_user: bob }
+
+  it.each<[string, object, object | undefined]>([
+    ['one of the bot', { reply_to_message: ofBot }, { id: '42:7', isOwn: true, text: 'All is well.' }],
+    [
+      'one of somebody else',
+      { reply_to_message: ofBob },
+      { id: '-1001:8', isOwn: false, from: { id: '43', name: 'Bob' }, text: 'The plan is ready.' },
+    ],
+    [
+      'a part of one',
+      { reply_to_message: ofBob, quote: { text: 'The plan', position: 0, is_manual: true } },
+      { id: '-1001:8', isOwn: false, from: { id: '43', name: 'Bob' }, text: 'The plan' },
+    ],
+    [
+      'one that Telegram quotes by itself',
+      { reply_to_message: ofBot, quote: { text: 'All', position: 0 } },
+      { id: '42:7', isOwn: true, text: 'All is well.' },
+    ],
+    [
+      'one that was passed on',
+      { reply_to_message: { ...ofBob, forward_origin: { type: 'hidden_user', date: 1, sender_user_name: 'Eve' } } },
+      { id: '-1001:8', isOwn: false, from: { name: 'Eve' }, text: 'The plan is ready.' },
+    ],
+    [
+      'one of a channel',
+      { reply_to_message: { message_id: 9, chat: { id: -1002, type: 'channel', title: 'News' }, text: 'New!' } },
+      { id: '-1002:9', from: { id: '-1002', name: 'News' }, text: 'New!' },
+    ],
+    [
+      'one of another chat',
+      { external_reply: { origin, chat: group, message_id: 8 }, quote: { text: 'The plan', position: 0 } },
+      { isOwn: false, from: { name: 'Bob' }, text: 'The plan' },
+    ],
+    ['one of another chat without a text', { external_reply: { origin } }, undefined],
+    ['the beginning of its topic', { reply_to_message: { ...ofBot, forum_topic_created: { name: 'Ops' } } }, undefined],
+    ['one with a place', { text: undefined, location: {}, reply_to_message: ofBot }, undefined],
+    ['what has another shape', { reply_to_message: 5, external_reply: { origin: 5 }, quote: 5 }, undefined],
+  ])('quotes %s', async (_what, message, quoted) => {
+    const { double, receives } = await connect()
+    double.push({ text: 'Why?', ...message })
+    expect((await receives(1))[0]?.quoted).toEqual(quoted)
+  })
+
+  it('has the files of that', async () => {
+    const { double, receives } = await connect()
+    const photo = [{ file_id: 'chart', file_size: 9 }]
+    double.addFile('chart', 'pixels')
+    const answered = { message_id: 8, chat, from: bob, caption: 'The chart', photo }
+    double.push({ text: 'Explain.', reply_to_message: answered })
+    double.push({ text: 'Explain.', external_reply: { origin, photo } })
+    for (const { quoted } of await receives(2)) {
+      expect(quoted?.attachments).toMatchObject([{ name: 'photo.jpg', type: 'image/jpeg', size: 9 }])
+      expect(await readText(quoted!.attachments![0]!)).toBe('pixels')
+    }
+  })
+})
+
+describe('a message of Telegram that is passed on', () => {
+  const news = { id: -1002, type: 'channel', title: 'News' }
+
+  it.each<[string, object, object | undefined]>([
+    ['user', { sender_user: { id: 43, first_name: 'Bob', last_name: 'Ray' } }, { name: 'Bob Ray' }],
+    ['hidden_user', { sender_user_name: 'Eve' }, { name: 'Eve' }],
+    ['chat', { sender_chat: { id: -1001, type: 'supergroup', title: 'Team' } }, { name: 'Team' }],
+    ['channel', { chat: news, message_id: 1 }, { name: 'News' }],
+    ['unknown', {}, {}],
+  ])('says from whom: %s', async (type, origin, forwardedFrom) => {
+    const { double, receives } = await connect()
+    double.push({ text: 'Send me your keys.', forward_origin: { type, date: 1, ...origin } })
+    expect((await receives(1))[0]).toMatchObject({ from: { id: '42' }, text: 'Send me your keys.', forwardedFrom })
+  })
+
+  it("is a channel's own in the group of the channel", async () => {
+    const { double, receives } = await connect()
+    const post = { from: { id: 777000 }, sender_chat: news, is_automatic_forward: true }
+    const group = { id: -1001, type: 'supergroup', title: 'Team' }
+    double.push({ chat: group, ...post, text: 'New!', forward_origin: { type: 'channel', date: 1, chat: news } })
+    const [message] = await receives(1)
+    expect(message).toMatchObject({ from: { id: '-1002' }, text: 'New!' })
+    expect(message).not.toHaveProperty('forwardedFrom')
+  })
+})
+
+describe('a message of Telegram in parts', () => {
+  const group = { id: -1001, type: 'supergroup', title: 'Team' }
+  const album = (name: string, more: object = {}) => ({
+    chat: group,
+    media_group_id: 'album',
+    document: { file_id: name, file_name: name },
+    ...more,
+  })
+  const mention = { caption: '@GateTestBot compare', caption_entities: [{ type: 'mention', offset: 0, length: 12 }] }
+  const bob = { id: 43, is_bot: false, first_name: 'Bob' }
+
+  it('is one message when its last part has come, and nothing behind its first part is confirmed before', async () => {
+    const { double, receives } = await connect()
+    double.push({ text: 'first' })
+    await receives(1)
+    await double.polled()
+    const { offset } = double.calls('getUpdates').at(-1)!
+    double.push(album('a.pdf'))
+    // The poll is answered with this part alone.
+    await setImmediate()
+    double.push({ chat: group, from: bob, text: 'between' })
+    double.push(album('b.pdf', mention))
+    double.push({ text: 'x'.repeat(4050) })
+    double.push({ text: 'y'.repeat(4000), from: bob })
+    double.push({ text: 'and its end', date: 1_790_000_002 })
+    double.push({ text: 'another', date: 1_790_000_002 })
+    double.push({ text: 'not its end', from: bob, date: 1_790_000_003 })
+    const [, ...messages] = await receives(7)
+    expect(
+      messages.map(({ text, mentioned, attachments }) => [text.slice(-12), mentioned, attachments?.map((a) => a.name)]),
+    ).toEqual([
+      ['compare', true, ['a.pdf', 'b.pdf']],
+      ['between', false, undefined],
+      ['\nand its end', undefined, undefined],
+      ['yyyyyyyyyyyy', undefined, undefined],
+      ['another', undefined, undefined],
+      ['not its end', undefined, undefined],
+    ])
+    const offsets = double.calls('getUpdates').map((call) => call['offset'])
+    expect(new Set(offsets.slice(offsets.indexOf(offset)))).toEqual(new Set([offset]))
+  })
+
+  it('does not wait for an album of ten, and does not join the words of somebody else', async () => {
+    const { double, receives } = await connect()
+    await double.polled()
+    const forward_origin = { type: 'hidden_user', date: 1, sender_user_name: 'Eve' }
+    for (let file = 0; file < 10; file++) double.push(album(`${file}.pdf`))
+    double.push({ text: 'z'.repeat(4096), forward_origin })
+    double.push({ text: 'What do you think?' })
+    const messages = await receives(3)
+    expect(messages[0]?.attachments).toHaveLength(10)
+    expect(messages.map(({ forwardedFrom }) => forwardedFrom)).toEqual([undefined, { name: 'Eve' }, undefined])
+  })
+
+  it('is received without further parts if these come too slowly', async () => {
+    const collect = createCollector()
+    const updates: object[] = []
+    const counts = Array.from({ length: 6 }, (_, index) => {
+      updates.push({ update_id: index, message: { message_id: index, ...album(`${index}.pdf`) } })
+      return collect([...updates, { update_id: 9 }]).messages.map((parts) => parts.length)
+    })
+    expect(counts).toEqual([[], [], [], [], [], [6, 1]])
+  })
+})
+
+describe('a group of Telegram that becomes a supergroup', () => {
+  it('is reported before its messages are read', async () => {
+    const events: unknown[] = []
+    const { double, receives } = await connect({
+      moved: async (from, to) => void events.push([from, to]),
+      beforeReceive: ({ to }) => events.push(to),
+    })
+    double.push({ chat: { id: -5, type: 'group', title: 'Team' }, migrate_to_chat_id: -1005 })
+    double.push({ chat: { id: -1005, type: 'supergroup', title: 'Team' }, migrate_from_chat_id: -5 })
+    double.push({ chat: { id: -1005, type: 'supergroup', title: 'Team' }, text: 'hi' })
+    await receives(1)
+    expect(events).toEqual([['-5', '-1005'], ['-5', '-1005'], '-1005'])
+  })
+})
+
 describe('a file from Telegram', () => {
   it('is described and can be read', async () => {
     const { double, receives } = await connect()
@@ -335,7 +512,7 @@ describe('a text to Telegram', () => {
     const { double, send } = await connect()
     expect(await send({ text: '<b>Hi</b> &lt;you&gt;' })).toEqual({
       outcome: 'sent',
-      id: expect.stringMatching(/^\d+$/),
+      id: expect.stringMatching(/^42:\d+$/),
     })
     expect(double.sent).toMatchObject([{ shown: 'Hi <you>', parseMode: 'HTML', previews: false }])
   })

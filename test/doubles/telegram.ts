@@ -1,4 +1,5 @@
-// A double of Telegram's Bot API on loopback: long polling, texts in HTML, files, and faults on demand.
+// A double of Telegram's Bot API on loopback: long polling, texts in HTML, files, and faults on demand. Updates are as in
+// `Client.cpp` of github.com/tdlib/telegram-bot-api.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -78,6 +79,7 @@ export const bot = {
   can_read_all_group_messages: true,
 }
 const ann = { id: 42, is_bot: false, first_name: 'Ann', last_name: 'Lee' }
+const bob = { id: 43, is_bot: false, first_name: 'Bob' }
 const group = { id: -1001, type: 'supergroup', title: 'Team' }
 
 export async function openTelegram(): Promise<TelegramDouble> {
@@ -135,6 +137,33 @@ export async function openTelegram(): Promise<TelegramDouble> {
       })
     },
     redirectNextDownload: state.redirects.redirectNextDownload,
+    // Each file of an album is a message. The text is the caption of the first one.
+    async sayWithFiles(text, files) {
+      const album = { media_group_id: String(state.nextNumber()) }
+      for (const [index, { name, type, size, content }] of files.entries()) {
+        state.files.set(name, content)
+        const document = { file_id: name, file_name: name, mime_type: type, file_size: size }
+        say({ ...album, ...(index === 0 && { caption: text }), document })
+      }
+    },
+    // `JsonMessage`: the message that is answered is there without the one that it answers itself.
+    async answer(text, original) {
+      const own = state.sent.at(-1)
+      if (original === 'own' && own) {
+        const chat = { id: Number(own.to), type: Number(own.to) < 0 ? 'supergroup' : 'private' }
+        say({
+          chat,
+          text,
+          reply_to_message: { message_id: own.id, date: 1_790_000_000, chat, from: bot, text: own.shown },
+        })
+      } else {
+        const said = state.said.findLast(({ chat }) => (chat as { id?: number } | undefined)?.id === group.id)
+        const { reply_to_message: _, ...quoted } = { ...said, reply_to_message: undefined }
+        const mention = { type: 'mention', offset: 0, length: 12 }
+        say({ chat: group, text: `@${bot.username} ${text}`, entities: [mention], reply_to_message: quoted })
+      }
+    },
+    forward: async (text) => say({ text, forward_origin: { type: 'user', date: 1_780_000_000, sender_user: bob } }),
     async press(label, query = {}) {
       const found = state.asked.findLast(({ buttons }) => buttons.some(({ text }) => text === label))
       const button = found?.buttons.find(({ text }) => text === label)
@@ -196,7 +225,7 @@ type Args = Record<string, unknown>
 function createState() {
   const updates: ({ update_id?: unknown } | null)[] = []
   /** Every message of a person. */
-  const said: object[] = []
+  const said: Record<string, unknown>[] = []
   const faults: { method: string; fault: TelegramFault }[] = []
   const changes = new EventTarget()
   let number = 100
@@ -294,17 +323,17 @@ async function answer(state: State, { method, args, response, after }: Call): Pr
 }
 
 /** A poll ends the one before, confirms what is before its offset, and waits until there is something. */
-async function answerPoll(state: State, { offset }: Args, response: ServerResponse): Promise<void> {
+async function answerPoll(state: State, { offset, timeout }: Args, response: ServerResponse): Promise<void> {
   for (const older of state.polls.splice(0).filter(isOpen)) refuse(older, conflict)
   state.polls.push(response)
   const kept = state.updates.filter((update) => Number(update?.update_id ?? Infinity) >= Number(offset ?? 0))
   state.updates.splice(0, Infinity, ...kept)
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  while (state.updates.length === 0 && isOpen(response))
+  while (state.updates.length === 0 && timeout !== 0 && isOpen(response))
     await once(state.changes, 'update', { signal: gone.signal }).catch(() => undefined)
   if (!isOpen(response)) return
-  response.end(JSON.stringify({ ok: true, result: state.updates }))
+  response.end(JSON.stringify({ ok: true, result: state.updates.slice(0, 100) }))
   // What has no id cannot be confirmed.
   state.updates.splice(0, Infinity, ...state.updates.filter((update) => typeof update?.update_id === 'number'))
 }
@@ -354,7 +383,8 @@ function answerSend(state: State, send: Send, ok: (result: unknown) => void): vo
     ...(!file && { previews: preview?.is_disabled !== true }),
     ...(file !== undefined && { file: file as NonNullable<SentMessage['file']> }),
   })
-  ok({ message_id: id, date: 1_790_000_000, chat: { id: Number(to), type: 'private' }, text })
+  const chat = to.startsWith('@') ? { id: -1003, type: 'channel' } : { id: Number(to), type: 'private' }
+  ok({ message_id: id, date: 1_790_000_000, chat, text })
 }
 
 function buttonsIn({ reply_markup: markup }: Args): Button[] | undefined {
