@@ -145,13 +145,15 @@ function toInbound(
   message: Omit<DiscordMessage, 'isFromPerson' | 'roles'>,
   { isDirect, parentId }: Place,
 ): InboundMessage {
-  const { id, channelId, author, text, mentioned, attachments } = message
+  const { id, channelId, author, text, mentioned, attachments, quoted, forwardedFrom } = message
   return {
     id,
     from: author,
     to: parentId ?? channelId,
     text,
     attachments,
+    ...(quoted && { quoted }),
+    ...(forwardedFrom && { forwardedFrom }),
     // The typing indicator gets only the route.
     ...(parentId !== undefined && { threadId: channelId, route: channelId }),
     ...(!isDirect && { group: 'channel', mentioned }),

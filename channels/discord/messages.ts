@@ -1,9 +1,9 @@
 // Reads Discord's message objects, which may have any shape, and tells what concerns the agent.
-import { type Attachment } from 'svc-gateway/plugin'
+import type { Attachment, InboundMessage, QuotedMessage } from 'svc-gateway/plugin'
 import { fieldsOf, listOf } from 'svc-gateway/kit'
 import { downloadFrom } from './download.ts'
 
-export interface DiscordMessage {
+export interface DiscordMessage extends Pick<InboundMessage, 'quoted' | 'forwardedFrom'> {
   id: string
   channelId: string
   author: { id: string; name?: string }
@@ -19,7 +19,8 @@ export interface DiscordMessage {
 }
 
 /** An ordinary message, and one that answers another. The other types are notices of Discord. */
-const typesOfPersons: ReadonlySet<unknown> = new Set([0, 19])
+const answerType = 19
+const typesOfPersons: ReadonlySet<unknown> = new Set([0, answerType])
 
 /** Undefined if it is not a message. */
 export function readMessage(data: unknown, bot: { id: string; apiRoot: string }): DiscordMessage | undefined {
@@ -32,7 +33,7 @@ export function readMessage(data: unknown, bot: { id: string; apiRoot: string })
     id,
     channelId,
     author: { id: author['id'], ...(name !== undefined && { name }) },
-    text: withoutMention(message['content'], bot.id),
+    ...contentOf(message, bot),
     roles: listOf(message['mention_roles']).filter(isId),
     mentioned: mentions(message, bot.id),
     isFromPerson:
@@ -40,9 +41,55 @@ export function readMessage(data: unknown, bot: { id: string; apiRoot: string })
       author['id'] !== bot.id &&
       message['webhook_id'] === undefined &&
       typesOfPersons.has(message['type']),
-    attachments: listOf(message['attachments']).flatMap((attachment) => readAttachment(attachment, bot.apiRoot)),
   }
 }
+
+type Fields = Partial<Record<string, unknown>>
+
+/** What somebody passes on is the message, or what the message is about if there is a comment beside it. */
+function contentOf(
+  message: Fields,
+  bot: { id: string; apiRoot: string },
+): Pick<DiscordMessage, 'text' | 'attachments' | 'quoted' | 'forwardedFrom'> {
+  const content = { text: withoutMention(message['content'], bot.id), attachments: filesOf(message, bot.apiRoot) }
+  const passedOn = readSnapshot(message, bot.apiRoot)
+  if (passedOn && !isText(message['content']) && content.attachments.length === 0)
+    return { ...passedOn, forwardedFrom: {} }
+  const quoted = passedOn ? { ...passedOn, isOwn: false } : readAnswered(message, bot)
+  return { ...content, ...(quoted && { quoted }) }
+}
+
+/** A copy of the message that somebody passes on. It does not tell who wrote it. */
+function readSnapshot(message: Fields, apiRoot: string): Pick<DiscordMessage, 'text' | 'attachments'> | undefined {
+  const [first] = listOf(message['message_snapshots'])
+  if (first === undefined) return undefined
+  const snapshot = fieldsOf(fieldsOf(first)['message'])
+  const { content } = snapshot
+  return { text: isText(content) ? content : '', attachments: filesOf(snapshot, apiRoot) }
+}
+
+/** Nothing, if the message that is answered was deleted. Discord leaves it out if it has not looked for it. */
+function readAnswered(message: Fields, bot: { id: string; apiRoot: string }): QuotedMessage | undefined {
+  const { message_id: id } = fieldsOf(message['message_reference'])
+  if (message['referenced_message'] === undefined)
+    return message['type'] === answerType && isId(id) ? { id } : undefined
+  const answered = fieldsOf(message['referenced_message'])
+  const author = fieldsOf(answered['author'])
+  if (!isId(answered['id'])) return undefined
+  const passedOn = readSnapshot(answered, bot.apiRoot)
+  if (passedOn) return { id: answered['id'], isOwn: false, ...passedOn }
+  const name = [author['global_name'], author['username']].find(isText)
+  return {
+    id: answered['id'],
+    isOwn: author['id'] === bot.id,
+    from: { ...(isId(author['id']) && { id: author['id'] }), ...(name !== undefined && { name }) },
+    text: isText(answered['content']) ? answered['content'] : '',
+    attachments: filesOf(answered, bot.apiRoot),
+  }
+}
+
+const filesOf = (message: Fields, apiRoot: string): Attachment[] =>
+  listOf(message['attachments']).flatMap((attachment) => readAttachment(attachment, apiRoot))
 
 /** A button that somebody has pressed. */
 export interface Press extends Pick<DiscordMessage, 'id' | 'channelId' | 'author' | 'text'> {

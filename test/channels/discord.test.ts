@@ -20,7 +20,8 @@ import { startModel } from '../doubles/model.ts'
 import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 
-channelContract(discord, openDiscord, { without: ['answer', 'forward', 'hideId'] })
+// A person has one id.
+channelContract(discord, openDiscord, { without: ['hideId'] })
 
 /** The test fails if the double got what Discord does not know. */
 const open = (options?: Parameters<typeof openDiscord>[0]) => openDouble(openDiscord(options))
@@ -265,6 +266,53 @@ describe('receiving', () => {
     const { double, received } = await start()
     await double.say('', { ...fields, channel_id: channelId })
     expect(await received(1)).toMatchObject([{ text: 'hi', group: 'channel', to: channelId, mentioned }])
+  })
+
+  const reference = { message_reference: { type: 0, message_id: '300000000000000001', channel_id: channelId } }
+  const answered = {
+    id: '300000000000000001',
+    author: { id: '200000000000000002', username: 'bob' },
+    content: 'The plan is ready.',
+    attachments: [{ filename: 'plan.txt', size: 5, url: 'https://cdn.discordapp.com/plan.txt' }],
+  }
+  const files = [{ name: 'plan.txt', type: 'application/octet-stream', size: 5, read: expect.any(Function) }]
+  const passedOn = { message_snapshots: [{ message: answered }], message_reference: { type: 1 } }
+  const ofBob = { id: answered.id, isOwn: false, from: { id: '200000000000000002', name: 'bob' } }
+
+  it.each([
+    [
+      'what it answers',
+      { content: 'hi', referenced_message: answered },
+      { quoted: { ...ofBob, text: answered.content } },
+    ],
+    [
+      'an answer to what was passed on, whose author is not known',
+      { content: 'hi', referenced_message: { ...answered, content: '', attachments: [], ...passedOn } },
+      { quoted: { id: answered.id, isOwn: false, text: answered.content, attachments: files } },
+    ],
+    ['only the id of what Discord has not looked for', { content: 'hi' }, { quoted: { id: answered.id } }],
+    ['nothing of what was deleted', { content: 'hi', referenced_message: null }, { text: 'hi' }],
+    [
+      'what is passed on',
+      { type: 0, content: '', ...passedOn },
+      { text: answered.content, attachments: files, forwardedFrom: {} },
+    ],
+    [
+      'what is passed on with a comment',
+      { type: 0, content: 'hi', ...passedOn },
+      { quoted: { isOwn: false, text: answered.content, attachments: files } },
+    ],
+    [
+      'no text of a snapshot without one',
+      { type: 0, content: '', message_snapshots: [null] },
+      { text: '', forwardedFrom: {} },
+    ],
+  ])('reads %s', async (_what, fields, expected) => {
+    const { double, received } = await start()
+    await double.say('', { type: 19, ...reference, ...fields })
+    const [message] = await received(1)
+    expect(message).toMatchObject({ text: 'hi', ...expected })
+    for (const key of ['quoted', 'forwardedFrom']) if (!(key in expected)) expect(message).not.toHaveProperty(key)
   })
 
   it('replies to a thread in the thread', async () => {

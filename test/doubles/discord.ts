@@ -177,6 +177,29 @@ export async function openDiscord({ token = 'bot-token.of-the.tests_0123456789',
     sayWithFile: async (text, file, place) =>
       post({ content: text, attachments: [attach(file)], ...(place && places[place]) }),
     sayWithFiles: async (text, files) => post({ content: text, attachments: files.map(attach) }),
+    // `APIMessage` of discord-api-types: `referenced_message` is there for answers, `message_snapshots` for what is passed
+    // on, without its author.
+    answer: async (text, original) => {
+      const own = state.sent.at(-1)
+      const said = state.said.findLast((message) => message['channel_id'] === channelId)
+      const answered =
+        original === 'own' && own
+          ? { id: own.id, channel_id: own.to, type: 0, author: state.user, content: own.text, attachments: [] }
+          : said
+      const { id: message_id, channel_id } = answered ?? {}
+      const reference = {
+        type: 19,
+        message_reference: { type: 0, message_id, channel_id },
+        referenced_message: answered,
+      }
+      const mention = { ...places.group, content: `<@${bot}> ${text}`, mentions: [{ id: bot }] }
+      post({ ...reference, content: text, ...(original === 'other' && mention) })
+    },
+    forward: async (text) => {
+      const snapshot = { type: 0, content: text, attachments: [], embeds: [], mentions: [], flags: 0 }
+      const message_reference = { type: 1, message_id: nextId(state), channel_id: channelId }
+      post({ content: '', message_reference, message_snapshots: [{ message: snapshot }] })
+    },
     until: async (done) => {
       while (!done()) await once(state.changes, 'change')
     },
