@@ -1,5 +1,5 @@
 // Turns an event of signal-cli into a message for the gateway.
-import { type Attachment, type ByteSource, type InboundMessage, type Log } from 'svc-gateway/plugin'
+import type { Attachment, ByteSource, InboundMessage, Log, QuotedMessage } from 'svc-gateway/plugin'
 import { countOf, fieldsOf, fieldsOfJson, listOf, textOf } from 'svc-gateway/kit'
 import type { Call } from './rpc.ts'
 
@@ -65,10 +65,11 @@ function contentOf(message: Fields, origin: Origin): InboundMessage | undefined 
   const mentions = listOf(message['mentions']).map(fieldsOf)
   const text = replaceMentions(textOf(message['message']) ?? '', mentions, account)
   const attachments = attachmentsOf(message, { sender, groupId, call: origin.call })
-  // Reactions, changes of a group and the like.
-  if (text === '' && attachments.length === 0) return undefined
-  const isReply = fieldsOf(message['quote'])['authorNumber'] === account
-  const isMentioned = isReply || mentions.some(({ number }) => number === account)
+  // Reactions, changes of a group and the like. Nothing may be left of a text that only mentions the account.
+  if (textOf(message['message']) === undefined && attachments.length === 0) return undefined
+  const quoted = quotedOf(fieldsOf(message['quote']), { sender, groupId, call: origin.call, account })
+  if (text === '' && attachments.length === 0 && !quoted) return undefined
+  const isMentioned = quoted?.isOwn === true || mentions.some(({ number }) => number === account)
   return {
     id,
     from: {
@@ -80,7 +81,28 @@ function contentOf(message: Fields, origin: Origin): InboundMessage | undefined 
     text,
     ...(groupId !== undefined && { group: 'group', mentioned: isMentioned }),
     ...(attachments.length > 0 && { attachments }),
+    ...(quoted && { quoted }),
   }
+}
+
+/** The id of a message is its time. It names one message only together with its author. */
+function quotedOf(quote: Fields, origin: FileOrigin & { account: string }): QuotedMessage | undefined {
+  const { id, text = '', authorNumber, authorUuid } = quote
+  const timestamp = countOf(id)
+  const author = textOf(authorNumber) ?? textOf(authorUuid)
+  if (timestamp === undefined || author === undefined) return undefined
+  const attachments = listOf(quote['attachments']).map((file) => quotedFileOf(fieldsOf(file), origin))
+  return {
+    ...(author === origin.account ? { id: String(timestamp), isOwn: true } : { isOwn: false, from: { id: author } }),
+    text: replaceMentions(textOf(text) ?? '', listOf(quote['mentions']).map(fieldsOf), origin.account),
+    ...(attachments.length > 0 && { attachments }),
+  }
+}
+
+/** Of a picture or a video, Signal has a small picture. */
+function quotedFileOf({ filename, contentType, thumbnail }: Fields, origin: FileOrigin): Attachment {
+  if (textOf(fieldsOf(thumbnail)['id']) !== undefined) return attachmentOf(fieldsOf(thumbnail), origin)
+  return { name: textOf(filename) ?? 'file', type: textOf(contentType) ?? 'application/octet-stream' }
 }
 
 /** Signal puts one placeholder character in the text for each mention, and says separately who is meant. */

@@ -12,8 +12,9 @@ import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 
 // Without ids, a message is lost if the gateway crashes before it has stored it: signal-cli hands it over once.
+// Signal does not mark what is passed on.
 channelContract(signal, () => openSignal({ hasIds: true }), {
-  without: ['answer', 'redirectNextDownload', 'forward', 'hideId', 'sayInThread'],
+  without: ['forward', 'redirectNextDownload', 'sayInThread'],
 })
 
 type Settings = Parameters<typeof connectChannel>[2] & { double?: SignalDouble }
@@ -228,6 +229,49 @@ describe('what is received', () => {
       [double.group, 'group', false, 'nothing'],
       [double.group, 'group', true, 'and @u-2: 👍 \u{FFFC}'],
       [double.group, 'group', true, 'Yes.'],
+    ])
+  })
+
+  it('has the message that it answers, whose files are small pictures or only named', async () => {
+    const { double, received } = await start()
+    double.files.set('small', Buffer.from('thumbnail').toString('base64'))
+    const ofAnn = { id: 7, author: 'u-1', authorNumber: null, authorUuid: 'u-1' }
+    const attachments = [
+      { contentType: 'image/png', filename: null, thumbnail: { id: 'small', contentType: 'image/jpeg' } },
+      { contentType: 'application/pdf', filename: 'plan.pdf' },
+    ]
+    const own = { number: double.config.account, start: 0, length: 1 }
+    await double.say('\u{FFFC}', {
+      mentions: [own],
+      quote: {
+        ...ofAnn,
+        text: '\u{FFFC} 👍 \u{FFFC}',
+        mentions: [own, { uuid: 'u-2', start: 5, length: 1 }],
+        attachments,
+      },
+    })
+    await double.say('Why?', { quote: { ...ofAnn, authorNumber: double.config.account, text: 'All is well.' } })
+    await double.say('Broken', { quote: { id: 'x', authorUuid: 'u-1' } })
+    await double.say('\u{FFFC}', { mentions: [own] })
+    await double.say('Broken, too', { quote: 5 })
+    const [other, ownOne, ...broken] = await received(4)
+    expect([other?.text, other?.quoted]).toEqual([
+      '',
+      {
+        isOwn: false,
+        from: { id: 'u-1' },
+        text: '👍 @u-2',
+        attachments: [
+          { name: 'small', type: 'image/jpeg', read: expect.any(Function) },
+          { name: 'plan.pdf', type: 'application/pdf' },
+        ],
+      },
+    ])
+    expect(await readText(other!.quoted!.attachments![0]!)).toBe('thumbnail')
+    expect(ownOne?.quoted).toMatchObject({ id: '7', isOwn: true })
+    expect(broken.map(({ text, quoted }) => [text, quoted])).toEqual([
+      ['Broken', undefined],
+      ['Broken, too', undefined],
     ])
   })
 

@@ -97,7 +97,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
   const files: SignalDouble['files'] = new Map()
   let delivered = 0
   let clock = 1_700_000_000_000
-  let sourceName = ann.sourceName
+  let person: Fields = ann
   let last: Fields = {}
 
   function refuse(what: string): void {
@@ -192,7 +192,7 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     const timestamp = ++clock
     const dataMessage = { timestamp, expiresInSeconds: 0, viewOnce: false, ...message }
     last = message
-    return emit({ account, envelope: { ...ann, sourceName, sourceUuid: annUuid, timestamp, dataMessage } })
+    return emit({ account, envelope: { ...person, sourceUuid: annUuid, timestamp, dataMessage } })
   }
 
   /** Stores a file, and returns what the message says about it. */
@@ -231,7 +231,23 @@ export async function openSignal(options: Options = {}): Promise<SignalDouble> {
     emit,
     write: (bytes) => clients.forEach((client) => void client.write(bytes)),
     say: (text, message = {}) => emitMessage({ message: text, ...message }),
-    rename: async (name) => void (sourceName = name),
+    rename: async (name) => void (person = { ...person, sourceName: name }),
+    // `JsonMessageEnvelope`: the number is null if signal-cli does not know it.
+    hideId: async () => void (person = { ...person, source: annUuid, sourceNumber: null }),
+    // `JsonQuote` of signal-cli. The apps put the text of the quoted message into the quote.
+    answer: (text, original) => {
+      const own = { id: clock, author: account, authorNumber: account, authorUuid: accountUuid, attachments: [] }
+      if (original === 'own')
+        return emitMessage({ message: text, quote: { ...own, text: callsOf('send').at(-1)?.['message'] } })
+      const quote = { id: clock, author: ann.source, authorNumber: ann.source, authorUuid: annUuid, attachments: [] }
+      const mentions = [{ name: account, number: account, uuid: accountUuid, start: 0, length: 1 }]
+      return emitMessage({
+        message: `\u{FFFC} ${text}`,
+        groupInfo,
+        mentions,
+        quote: { ...quote, text: last['message'] },
+      })
+    },
     edit: (text) => {
       const timestamp = ++clock
       const dataMessage = { ...last, timestamp, message: text, expiresInSeconds: 0, viewOnce: false }
