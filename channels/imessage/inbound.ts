@@ -2,15 +2,13 @@
 import { createReadStream } from 'node:fs'
 import { basename, normalize } from 'node:path'
 import { phoneNumber, countOf, fieldsOf, listOf, textOf } from 'svc-gateway/kit'
-import { type Attachment, type InboundMessage, type Log } from 'svc-gateway/plugin'
+import type { Attachment, InboundMessage, Log, QuotedMessage } from 'svc-gateway/plugin'
 
 export interface Row {
   /** Continue after this number. */
   cursor: number
   /** Absent if the row is not a message of somebody else. */
   message?: InboundMessage
-  /** The message that this one replies to. */
-  repliesTo?: string
 }
 
 /** @returns a function that reads one row; it remembers the addresses of the own account that it meets */
@@ -32,8 +30,7 @@ export function createReader(log: Log): (params: unknown) => Row | undefined {
     // Messages to oneself are in the database twice, the second time as if somebody else had sent them.
     if (sender === undefined || ownAddresses.has(sender) || row['is_reaction'] === true) return { cursor }
     const message = messageOf(row, { id: guid, sender })
-    const repliesTo = textOf(row['thread_originator_guid'])
-    return { cursor, ...(message && { message }), ...(repliesTo !== undefined && { repliesTo }) }
+    return { cursor, ...(message && { message }) }
   }
 }
 
@@ -45,11 +42,11 @@ function messageOf(
   const isGroup = row['is_group'] === true
   // A reply to a group that is not known could only go to one of its members.
   if (isGroup && chat === undefined) return undefined
-  // Messages puts a placeholder where a file is.
-  const text = (textOf(row['text']) ?? '').replaceAll('\u{FFFC}', '').trim()
+  const text = withoutPlaceholders(row['text'])
   const attachments = listOf(row['attachments']).map((file) => attachmentOf(fieldsOf(file)))
   if (text === '' && attachments.length === 0) return undefined
   const name = textOf(row['sender_name'])
+  const quoted = quotedOf(row)
   return {
     id,
     from: { id: normalizeId(sender), ...(name !== undefined && { name }) },
@@ -57,8 +54,20 @@ function messageOf(
     text,
     ...(isGroup && { group: 'group' }),
     ...(attachments.length > 0 && { attachments }),
+    ...(quoted && { quoted }),
   }
 }
+
+/** The text and the author are there if the database still has the message. Of its files, imsg tells nothing. */
+function quotedOf(row: Readonly<Record<string, unknown>>): QuotedMessage | undefined {
+  const id = textOf(row['thread_originator_guid']) ?? textOf(row['reply_to_guid'])
+  if (id === undefined) return undefined
+  const [text, author] = [withoutPlaceholders(row['reply_to_text']), textOf(row['reply_to_sender'])]
+  return { id, ...(text && { text }), ...(author !== undefined && { from: { id: normalizeId(author) } }) }
+}
+
+/** Messages puts a placeholder where a file is. */
+const withoutPlaceholders = (text: unknown): string => (textOf(text) ?? '').replaceAll('\u{FFFC}', '').trim()
 
 /** Messages and people write phone numbers in several ways. */
 export const normalizeId = (id: string): string => phoneNumber(id) ?? id.replace(/^mailto:/i, '')

@@ -1,5 +1,5 @@
 // The iMessage channel: sends and receives through imsg, which uses the Messages app of a Mac.
-import { type ChannelContext, defineChannel, type Static, Type } from 'svc-gateway/plugin'
+import { type ChannelContext, defineChannel, type InboundMessage, type Static, Type } from 'svc-gateway/plugin'
 import { countOf, fieldsOf, listOf } from 'svc-gateway/kit'
 import { createReader, normalizeId, type Row } from './inbound.ts'
 import { type Imsg, ImsgError, startImsg } from './imsg.ts'
@@ -157,13 +157,22 @@ const reasonOf = (error: unknown): string => (error instanceof Error ? error.mes
 
 /** Only when the message is stored does the cursor advance. */
 async function storeRow(
-  { message, repliesTo, cursor }: Row,
+  { message, cursor }: Row,
   { imsg, context, signal }: { imsg: Imsg; context: ChannelContext; signal: AbortSignal },
 ): Promise<void> {
-  // Messages does not tell who is mentioned, but a reply to a message of the account is meant for it.
-  const mentioned = message?.group && repliesTo !== undefined && (await isOwnMessage(imsg, repliesTo))
+  const received = message && (await findOwnQuote(message, imsg))
   signal.throwIfAborted()
-  // Left out, it lets the gateway look for the name of the agent.
-  if (message) await context.receive(mentioned ? { ...message, mentioned } : message)
+  if (received) await context.receive(received)
   await context.state.set(cursorKey, cursor)
+}
+
+/**
+ * Messages does not tell who is mentioned, but a reply to a message of the account is meant for it. Otherwise, it stays
+ * open, so that the gateway looks for the name of the agent, and for the quoted message among those that it has sent.
+ */
+async function findOwnQuote(message: InboundMessage, imsg: Imsg): Promise<InboundMessage> {
+  const { quoted, group } = message
+  if (quoted?.id === undefined || !(await isOwnMessage(imsg, quoted.id))) return message
+  const { from: _, ...own } = quoted
+  return { ...message, quoted: { ...own, isOwn: true }, ...(group && { mentioned: true }) }
 }

@@ -12,18 +12,9 @@ import { startGateway } from '../helpers.ts'
 import { connectChannel, openDouble } from './connect-channel.ts'
 import { uncertain } from './uncertain.ts'
 
+// Messages does not mark what is passed on. A person is known by the address that they write from.
 channelContract(imessage, openImessage, {
-  without: [
-    'answer',
-    'redirectNextDownload',
-    'forward',
-    'hideId',
-    'answerNext',
-    'badConfig',
-    'edit',
-    'limitNext',
-    'sayInThread',
-  ],
+  without: ['answerNext', 'badConfig', 'edit', 'forward', 'hideId', 'limitNext', 'redirectNextDownload', 'sayInThread'],
 })
 
 type Settings = Parameters<typeof connectChannel>[2] & { double?: ImessageDouble }
@@ -272,6 +263,21 @@ describe('what is received', () => {
       [double.group, 'group', undefined, 'nothing'],
       [double.group, 'group', true, 'what is new?'],
       [double.group, 'group', undefined, 'to Ann'],
+    ])
+  })
+
+  it('has the message that it answers, whether or not the database still has that', async () => {
+    const { double, received } = await start()
+    await double.say('The plan \u{FFFC}')
+    await double.say('Why?', { thread_originator_guid: 'G-1' })
+    await double.say('And this?', { reply_to_guid: 'gone' })
+    await double.echo('All is well.')
+    await double.say('Since when?', { reply_to_guid: 'G-4' })
+    expect((await received(4)).map(({ quoted }) => quoted)).toEqual([
+      undefined,
+      { id: 'G-1', text: 'The plan', from: { id: '+15551112222' } },
+      { id: 'gone' },
+      { id: 'G-4', isOwn: true, text: 'All is well.' },
     ])
   })
 

@@ -201,7 +201,11 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
       is_from_me: false,
       is_group: false,
     }
-    rows.push({ id, chat_id: 1, ...defaults, attachments: [], ...row })
+    // `resolveReplyParent` of imsg: the answered message, if the database has it. The sender of an own message is often
+    // the person who got it.
+    const answered = rows.find(({ guid }) => guid === (row['thread_originator_guid'] ?? row['reply_to_guid']))
+    const parent = answered && { reply_to_text: answered['text'], reply_to_sender: answered['sender'] }
+    rows.push({ id, chat_id: 1, ...defaults, attachments: [], ...parent, ...row })
     notify()
   }
 
@@ -261,6 +265,13 @@ export async function openImessage(options: Options = {}): Promise<ImessageDoubl
       const mine = rows.find((row) => row['is_from_me'] === true)
       if (mentioned && !mine) add({ ...inGroup, guid: 'mine', is_from_me: true, text: 'An earlier message.' })
       add({ ...inGroup, text, ...(mentioned && { thread_originator_guid: mine?.['guid'] ?? 'mine' }) })
+    },
+    answer: async (text, original) => {
+      const isOwn = (row: Fields) => row['is_from_me'] === true
+      const answered = rows.findLast((row) =>
+        original === 'own' ? isOwn(row) : row['is_group'] === true && !isOwn(row),
+      )
+      add({ text, ...(original === 'other' && inGroup), thread_originator_guid: answered?.['guid'] })
     },
     sayWithFile: async (text, file, place) => add({ text, attachments: [keepFile(file)], ...(place && inGroup) }),
     sayWithFiles: async (text, files) => add({ text, attachments: files.map(keepFile) }),
