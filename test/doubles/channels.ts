@@ -1,4 +1,5 @@
 // Every built-in channel for a platform, with its double, for what must be true of all of them in a real process.
+import { setImmediate } from 'node:timers/promises'
 import type { Json, PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
 import { silent } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
@@ -28,6 +29,8 @@ export interface ChannelDouble {
   accepted(count: number): Promise<unknown>
   /** Somebody writes a message. A platform that sends requests repeats each until it is answered with 200. */
   say(text: string, request: RequestGateway): Promise<unknown>
+  /** Somebody writes a message with two files, which the platform reports one after the other. */
+  sayInParts?(text: string): Promise<unknown>
   /** Options for the `node` that runs the gateway. */
   nodeOptions?: string[]
   /** Writes what the gateway must know of the account before its start. */
@@ -54,6 +57,12 @@ export const channelDoubles: Readonly<Record<string, () => Promise<ChannelDouble
       buttons: async () => latest(sent).map(({ text, callback_data: data }) => [text, data]),
       accepted: (count) => called('sendMessage', count),
       say: async (text) => push({ text }),
+      async sayInParts(text) {
+        push({ media_group_id: text, document: { file_id: 'missing' } })
+        // Messages of others come in between.
+        await setImmediate()
+        push({ media_group_id: text, document: { file_id: 'missing' }, caption: text })
+      },
       close,
     }
   },
