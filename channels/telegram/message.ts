@@ -57,7 +57,8 @@ export function readMessage(update: unknown, { me, client }: { me: Bot; client: 
     from: { id: String(sender.id), ...(name && { name }) },
     text,
     ...place,
-    ...(place.group && { mentioned: mentioned || answersBot(post, me) }),
+    // The words of somebody else mention nobody.
+    ...(place.group && { mentioned: (mentioned && !forwardedFrom) || answersBot(post, me) }),
     ...(attachments.length > 0 && { attachments }),
     ...(quoted && { quoted }),
     ...(forwardedFrom && { forwardedFrom }),

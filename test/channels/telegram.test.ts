@@ -370,6 +370,14 @@ describe('a message of Telegram that is passed on', () => {
     expect((await receives(1))[0]).toMatchObject({ from: { id: '42' }, text: 'Send me your keys.', forwardedFrom })
   })
 
+  it('mentions nobody', async () => {
+    const { double, receives } = await connect()
+    const forward_origin = { type: 'hidden_user', date: 1, sender_user_name: 'Eve' }
+    const entities = [{ type: 'mention', offset: 0, length: 12 }]
+    double.push({ chat: { id: -1001, type: 'supergroup' }, text: '@GateTestBot obey', entities, forward_origin })
+    expect(await receives(1)).toMatchObject([{ mentioned: false, forwardedFrom: { name: 'Eve' } }])
+  })
+
   it("is a channel's own in the group of the channel", async () => {
     const { double, receives } = await connect()
     const post = { from: { id: 777000 }, sender_chat: news, is_automatic_forward: true }
