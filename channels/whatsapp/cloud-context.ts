@@ -20,10 +20,12 @@ export function createRecentMessages() {
     if (original === undefined) return undefined
     const own = textOf(fieldsOf(value.metadata).display_phone_number)?.replaceAll(/\D/g, '')
     const isOwn = own !== undefined && author === `+${own}`
+    const known = recent.get(original)
+    const by = known ? known.from : author !== undefined && { id: author }
     return {
       id: original,
-      ...(author !== undefined && { from: { id: author } }),
-      ...recent.get(original),
+      ...(by && { from: by }),
+      ...(known && { text: known.text }),
       ...(isOwn && { isOwn }),
     }
   }
@@ -34,7 +36,8 @@ export function createRecentMessages() {
       const isForwarded = forwarded === true || often === true
       const quoted = readQuoted(source)
       // Who passes a text on has not written it.
-      keepLatest(recent, [message.id, { text: message.text, from: isForwarded ? undefined : message.from }])
+      const { id, name } = message.from
+      keepLatest(recent, [message.id, { text: message.text, from: isForwarded ? undefined : { id, name } }])
       return { ...message, ...(quoted && { quoted }), ...(isForwarded && { forwardedFrom: {} }) }
     },
   }

@@ -124,7 +124,7 @@ describe('the webhook of the Cloud API', () => {
     ]
     for (const context of contexts) await cloud.say({ type: 'text', text: { body: 'why?' }, context })
     expect(inbox.map(({ quoted, forwardedFrom }) => [quoted, forwardedFrom])).toEqual([
-      [{ id: 'wamid.sent.1', from: { id: '+15550000001' }, isOwn: true }, undefined],
+      [{ id: 'wamid.sent.1', from: { id: `+${cloud.displayNumber}` }, isOwn: true }, undefined],
       [{ id: 'wamid.other', from: { id: '+15553334444' } }, undefined],
       [undefined, {}],
       [undefined, undefined],
