@@ -1,6 +1,7 @@
 // Downloads the files of a linked device, and decrypts them as they arrive.
 import { createDecipheriv, createHmac, type Hmac } from 'node:crypto'
 import type { MediaType } from 'baileys'
+import { fetchFile } from 'svc-gateway/kit'
 import type { Library } from './library.ts'
 
 interface MediaFile {
@@ -20,7 +21,9 @@ export async function* downloadMedia(
 ): AsyncGenerator<Uint8Array> {
   const { cipherKey, iv, macKey } = await library.getMediaKeys(mediaKey, kind)
   if (!macKey) throw new Error('the file has no key')
-  const response = await fetch(url, { headers: { origin: library.DEFAULT_ORIGIN }, redirect: 'error', signal })
+  const { host } = new URL(url)
+  const headers = { origin: library.DEFAULT_ORIGIN }
+  const response = await fetchFile(url, { isOwn: (address) => address.host === host, headers, signal })
   if (!response.ok || !response.body) throw new Error(`WhatsApp answered ${response.status} instead of the file`)
   const decipher = createDecipheriv('aes-256-cbc', cipherKey, iv)
   for await (const encrypted of verify(response.body, createHmac('sha256', macKey).update(iv)))

@@ -55,6 +55,7 @@ channelContract(
       },
       hideId: async () => void (number = null),
       forward: (text: string) => cloud.say({ type: 'text', text: { body: text }, context: cloud.contextOf('forward') }),
+      redirectNextDownload: cloud.redirectNextDownload,
       loseNextAnswer: () => cloud.fail('lose-answer'),
       answerNext: (status: number) => cloud.fail(status === 500 ? { statusAfter: status } : { status }),
       limitNext: (ms: number) => cloud.fail({ status: 429, code: 130_429, retryAfter: ms / 1000 }),
@@ -68,7 +69,7 @@ channelContract(
       close: cloud.close,
     }
   },
-  { without: ['disconnect', 'edit', 'redirectNextDownload', 'sayInThread', 'sayWithFiles'] },
+  { without: ['disconnect', 'edit', 'sayInThread', 'sayWithFiles'] },
 )
 
 const { signal } = new AbortController()

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Json, PlatformRequest, PlatformResponse } from '../../core/plugin/plugin.ts'
-import { type FileContent, sendContent } from './file-content.ts'
+import { createRedirects, type FileContent, sendContent } from './file-content.ts'
 import { linksIn } from './fetches.ts'
 
 export interface CloudMessage {
@@ -66,6 +66,7 @@ export type WhatsappCloud = Awaited<ReturnType<typeof openWhatsappCloud>>
 
 export async function openWhatsappCloud() {
   const messages: CloudMessage[] = []
+  const redirects = createRedirects()
   const files = new Map<string, { name: string; type: string; data: FileContent }>()
   const typing: string[] = []
   const surprises: string[] = []
@@ -104,6 +105,7 @@ export async function openWhatsappCloud() {
     if (request.method === 'POST' && pathname === `${api}/media`) return onUpload(request, body, response)
     if (request.method === 'POST' && pathname === `${api}/messages`) return onMessage(body, request, response)
     const file = files.get(pathname.split('/').at(-1)!)
+    if (file && pathname.startsWith('/download/') && redirects.answer(request.url, response)) return undefined
     if (file && pathname.startsWith('/download/')) return sendContent(response, file.data)
     if (file) return reply({ url: `${base}/download/${pathname.split('/').at(-1)}`, mime_type: file.type })
     surprises.push(`${request.method} ${pathname}`)
@@ -249,6 +251,7 @@ export async function openWhatsappCloud() {
       while (!fits()) await once(changes, 'change')
     },
     putFile,
+    redirectNextDownload: redirects.redirectNextDownload,
     sign,
     requestOf,
     payloadOf,
