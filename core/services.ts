@@ -27,6 +27,7 @@ import { createLateFailures, type ReportLateFailure } from './delivery/outbox/la
 import { createOutbox, type Outbox } from './delivery/outbox/outbox.ts'
 import { createIdentities, type Identities } from './delivery/inbound/identities.ts'
 import { createPairing, type Pairing } from './delivery/inbound/pairing.ts'
+import { createSenderRights, type SenderRights } from './delivery/inbound/sender-rights.ts'
 import { createReplyRoutes, type ReplyRoutes } from './delivery/reply-routes.ts'
 import { createSecretUse, type SecretUse } from './hooks/auth/secret-use.ts'
 import type { AcceptPayload } from './hooks/jobs/job.ts'
@@ -191,7 +192,13 @@ export function openServices(options: ServiceOptions): Services {
     // The areas notify each other, so each of them finds the others when it acts.
     notifyRuns: () => work.runs.notify(),
     notifyOutbox: () => delivery.outbox.notify(),
-    isApproved: (account, senders) => delivery.pairing.isApproved(account, senders),
+    senderRights: createSenderRights({
+      config: () => options.current().config,
+      pairing: {
+        isApproved: (account, senders) => delivery.pairing.isApproved(account, senders),
+        isKnownAsApproved: (account, senders) => delivery.pairing.isKnownAsApproved(account, senders),
+      },
+    }),
   }
   const work = buildWork(context)
   const delivery = buildDelivery(context, work)
@@ -219,7 +226,7 @@ interface ServiceContext extends ServiceOptions {
   createLease: CreateLease
   notifyRuns(): void
   notifyOutbox(): void
-  isApproved: Pairing['isApproved']
+  senderRights: SenderRights
 }
 
 // ── Storage ──────────────────────────────────────────────────────────────────────────────────────
@@ -297,7 +304,7 @@ function buildWork(context: ServiceContext): Services['work'] {
     approvals,
     starterRights: createStarterRights({
       config: () => current().config,
-      isApproved: context.isApproved,
+      senderRights: context.senderRights,
       now,
     }),
     chatAnswers: createChatAnswers({
@@ -389,7 +396,7 @@ function buildApprovals(context: ServiceContext): Approvals {
 // ── Delivery ─────────────────────────────────────────────────────────────────────────────────────
 
 function buildDelivery(context: ServiceContext, { runs, events, tracing }: Services['work']) {
-  const { storage, owner, extensions, redactor, current, notifyOutbox, logFor } = context
+  const { storage, owner, extensions, redactor, current, senderRights, notifyOutbox, logFor } = context
   const { store, audit, createId, isShared, replicas } = storage
   const log = logFor('delivery')
   const failureEvents = {
@@ -424,7 +431,7 @@ function buildDelivery(context: ServiceContext, { runs, events, tracing }: Servi
     replicas: isShared ? replicas : undefined,
     log,
   })
-  const replyRoutes = createReplyRoutes({ store })
+  const replyRoutes = createReplyRoutes({ store, senderRights })
   return { connections, logins, loginTools, outbox, replyRoutes, identities, pairing, downloads: createDownloads() }
 }
 

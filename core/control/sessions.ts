@@ -17,7 +17,7 @@ interface SessionsDeps {
     | 'deleteSession'
     | 'listSessions'
     | 'getSession'
-    | 'getLastRoute'
+    | 'listRoutes'
     | 'listWaitingEvents'
     | 'countWaitingEvents'
     | 'listTranscript'
@@ -85,11 +85,11 @@ export function sessionEndpoints({ store, agents, cursors }: SessionsDeps): Endp
       handle: async ({ params, query, principal }) => {
         const { agentId, sessionKey: key } = locateSession(agents, params.key)
         if (!reaches(principal, agentId)) throw new GatewayError('session_not_found')
-        const [stored, events, waitingEvents, route, { items, next }] = await Promise.all([
+        const [stored, events, waitingEvents, [route], { items, next }] = await Promise.all([
           store.getSession(key),
           store.listWaitingEvents(key, eventLimits),
           store.countWaitingEvents(key),
-          store.getLastRoute(key),
+          store.listRoutes(key),
           store.listTranscript(key, pageRequest(query, defaultLines)),
         ])
         // Events may wait in a session that has no row yet.

@@ -5,8 +5,8 @@ import { channelName } from '../config/channels/names.ts'
 import { findRecipientProblem } from '../config/rules/recipients.ts'
 import type { Channel } from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
-import type { NewRoute, Store } from '../store/store.ts'
-import type { KnownRoute, ReplyRoutes } from './reply-routes.ts'
+import type { NewRoute, StoredRoute } from '../store/store.ts'
+import type { LastRoute, ReplyRoutes } from './reply-routes.ts'
 
 export type Resolution = { address: NewRoute } | Unresolved
 
@@ -33,8 +33,7 @@ export interface Recipients {
 }
 
 interface RecipientDeps {
-  store: Pick<Store, 'getLastRoute'>
-  routes: Pick<ReplyRoutes, 'last'>
+  routes: Pick<ReplyRoutes, 'find' | 'findKnown'>
   channels: Config['channels']
   /** The channels that plugins provide. */
   loaded: ReadonlyMap<string, Pick<Channel, 'name' | 'target' | 'aliases'>>
@@ -44,7 +43,6 @@ interface RecipientDeps {
 }
 
 export function createRecipients({
-  store,
   routes,
   channels,
   loaded,
@@ -54,6 +52,8 @@ export function createRecipients({
   const nameOf = (called: string): string => channelName(loaded, called)
   /** Undefined for `last`. */
   const channelOf = ({ channel }: Recipient): string | undefined => (channel === 'last' ? undefined : nameOf(channel))
+
+  const wantedBy = (recipient: Recipient) => ({ channel: channelOf(recipient), to: recipient.to })
 
   const unusable = (channel: string): string | undefined => {
     if (!loaded.has(channel)) return `No plugin provides the channel "${channel}"; install one and list it in plugins.`
@@ -70,7 +70,7 @@ export function createRecipients({
   }
 
   /** `last`: the newest route of the main session, on the recipient's channel if it names one. */
-  const resolveWith = (recipient: Recipient, latest: KnownRoute | undefined): Resolution => {
+  const resolveWith = (recipient: Recipient, { route: latest, loss }: LastRoute): Resolution => {
     const channel = channelOf(recipient) ?? latest?.channel ?? nameOf(fallbackChannel)
     // Another account may not know its recipient.
     const isOther = recipient.accountId !== undefined && recipient.accountId !== latest?.accountId
@@ -83,7 +83,10 @@ export function createRecipients({
     })
     const reason = unusable(channel)
     if (reason)
-      return undeliverable((channelOf(recipient) ?? latest) ? reason : describeMissingRoute(fallbackChannel), true)
+      return undeliverable(
+        (channelOf(recipient) ?? latest) ? reason : describeMissingRoute(fallbackChannel, loss),
+        true,
+      )
     const section = channels[channel] as Config['channels'][string]
     const accountId = recipient.accountId ?? accountOf(section, last)
     if (!hasAccount(section, accountId))
@@ -91,7 +94,7 @@ export function createRecipients({
     const to = recipient.to ?? last?.to ?? section.accounts?.[accountId]?.defaultTo ?? section.defaultTo
     if (!to)
       return undeliverable(
-        `The channel "${channel}" has no recipient yet; send "to", or set channels.${channel}.defaultTo.`,
+        `The channel "${channel}" has no recipient${loss === undefined ? ' yet' : ''}; send "to", or set channels.${channel}.defaultTo.${because(loss)}`,
       )
     const problem = problemOf(channel, recipient.to)
     if (problem !== undefined) return undeliverable(`${problem}.`)
@@ -110,9 +113,9 @@ export function createRecipients({
   return {
     channelName: nameOf,
     findProblem: ({ channel, to }) => problemOf(channel, to),
-    resolve: async (recipient) => resolveWith(recipient, await store.getLastRoute(mainSession, channelOf(recipient))),
+    resolve: async (recipient) => resolveWith(recipient, await routes.find(mainSession, wantedBy(recipient))),
     whyUndeliverable: (recipient) => {
-      const found = resolveWith(recipient, routes.last(mainSession, channelOf(recipient)))
+      const found = resolveWith(recipient, routes.findKnown(mainSession, wantedBy(recipient)))
       return 'reason' in found ? found.reason : undefined
     },
   }
@@ -127,9 +130,12 @@ export const createRequestedAddress = ({ channel, to, accountId, threadId }: Rec
   route: null,
 })
 
-const describeMissingRoute = (fallbackChannel: string): string =>
-  `The channel "last" leads nowhere: no message has come in yet, and "${fallbackChannel}" cannot be used; ` +
-  'name a channel, or set deliver to false.'
+const describeMissingRoute = (fallbackChannel: string, loss: string | undefined): string =>
+  `The channel "last" leads nowhere: ${loss === undefined ? 'no message has come in yet' : 'whoever wrote last may not any more'}, ` +
+  `and "${fallbackChannel}" cannot be used; name a channel, or set deliver to false.${because(loss)}`
+
+/** Why the newest route is not used. */
+const because = (loss: string | undefined): string => (loss === undefined ? '' : ` ${loss}`)
 
 const namesOf = (section: Config['channels'][string]): string =>
   Object.keys(accountsOf(section))
@@ -137,7 +143,7 @@ const namesOf = (section: Config['channels'][string]): string =>
     .join(', ')
 
 /** The account of the last route if it is still configured, or else the first account. */
-function accountOf(section: Config['channels'][string], last: KnownRoute | undefined): string {
+function accountOf(section: Config['channels'][string], last: StoredRoute | undefined): string {
   return last && hasAccount(section, last.accountId)
     ? last.accountId
     : (Object.keys(accountsOf(section))[0] ?? 'default')

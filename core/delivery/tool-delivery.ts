@@ -9,9 +9,10 @@ import {
   type Workspace,
 } from '../plugin/plugin.ts'
 import type { Recipient } from '../store/run-spec.ts'
-import type { AcceptCommand, AcceptResult, DeliveryFile, NewRoute, Store } from '../store/store.ts'
+import type { AcceptCommand, AcceptResult, DeliveryFile, NewRoute } from '../store/store.ts'
 import { mediaTypeOf } from '../kit/media-type.ts'
 import type { Recipients } from './recipient.ts'
+import type { ReplyRoutes } from './reply-routes.ts'
 
 export interface ToolDelivery {
   /** Resolves when the message is stored. Throws `InputError` if it cannot be sent. */
@@ -41,7 +42,7 @@ export interface Sender {
 }
 
 interface ToolDeliveryDeps {
-  store: Pick<Store, 'getLastRoute'>
+  routes: Pick<ReplyRoutes, 'find'>
   recipients: Pick<Recipients, 'resolve' | 'channelName'>
   channels: ReadonlyMap<string, Pick<Channel, 'limits'>>
   accept(command: AcceptCommand): Promise<AcceptResult>
@@ -53,7 +54,7 @@ interface ToolDeliveryDeps {
 const maxTextLength = 100_000
 
 export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
-  const { store, recipients, accept, onDeliveries, createId } = deps
+  const { routes, recipients, accept, onDeliveries, createId } = deps
   const resolve: ToolDelivery['resolve'] = async (target, sender) => {
     const found = await recipients.resolve(await findRecipient(target, sender))
     if ('address' in found) return found.address
@@ -67,10 +68,11 @@ export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
   /** The session's own last route takes precedence. `last` means the last route of the main session. */
   const findRecipient = async (target: DeliveryTarget, sender: Sender): Promise<Recipient> => {
     const { to, accountId, channel, threadId } = applyHeaders(withName(target), withName(sender))
-    const own = channel === 'last' ? undefined : await store.getLastRoute(sender.sessionKey, channel)
+    const wanted = { channel, to: to?.trim() }
+    const own = channel === 'last' ? undefined : (await routes.find(sender.sessionKey, wanted)).route
     const isOther = accountId !== undefined && accountId !== own?.accountId
-    if (!own || isOther || (to !== undefined && to.trim() !== own.to)) {
-      const recipient = { channel: channel ?? own?.channel ?? 'last', to: to?.trim(), accountId, threadId }
+    if (!own || isOther || (wanted.to !== undefined && wanted.to !== own.to)) {
+      const recipient = { channel: channel ?? own?.channel ?? 'last', to: wanted.to, accountId, threadId }
       if (sender.isStranger && (to === undefined || recipient.channel === 'last'))
         throw new InputError('This work comes from a stranger, so it has no other recipient; name channel and to.')
       return recipient
@@ -90,9 +92,9 @@ export function createToolDelivery(deps: ToolDeliveryDeps): ToolDelivery {
       const address = await resolve(target, sender)
       const [ofReply, ofSession] = await Promise.all([
         reply && recipients.resolve(reply),
-        answersSession ? store.getLastRoute(sender.sessionKey, address.channel) : undefined,
+        answersSession ? routes.find(sender.sessionKey, { channel: address.channel }) : undefined,
       ])
-      return [ofReply && 'address' in ofReply ? ofReply.address : undefined, ofSession].some(
+      return [ofReply && 'address' in ofReply ? ofReply.address : undefined, ofSession?.route].some(
         (own) => own && isSameRecipient(own, address),
       )
     },

@@ -102,8 +102,7 @@ function plannerOf({ config, dir, extensions, log }: Omit<TrialDeps, 'sandbox'>)
     agents,
     models: createModels({ config, providers: extensions.providers, log }),
     recipients: createRecipients({
-      store: { getLastRoute: async () => undefined },
-      routes: { last: () => undefined },
+      routes: { find: async () => ({}), findKnown: () => ({}) },
       channels: config.channels,
       loaded: extensions.channels,
       mainSession: agents.default.mainSession,

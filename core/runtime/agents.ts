@@ -7,13 +7,12 @@ import type { BuildContext } from './build-context.ts'
 export type AgentArea = ReturnType<typeof buildAgents>
 
 export function buildAgents({ config, services }: BuildContext) {
-  const { environment, logs, storage, delivery } = services
+  const { environment, logs, delivery } = services
   const { providers, channels } = environment.extensions
   const agents = createAgents(config, environment.dir)
   const models = createModels({ config, providers, log: logs.logFor('agents') })
   const { mainSession } = agents.default
   const recipients = createRecipients({
-    store: storage.store,
     routes: delivery.replyRoutes,
     channels: config.channels,
     loaded: channels,
@@ -21,7 +20,7 @@ export function buildAgents({ config, services }: BuildContext) {
     fallbackChannel: config.session.fallbackChannel,
   })
   // Read while the rest is built: at the start the store is still being opened.
-  const routesRead = delivery.replyRoutes.watch(mainSession, channels.keys())
+  const routesRead = delivery.replyRoutes.watch(mainSession)
   routesRead.catch(() => undefined)
   return { agents, models, recipients, routesRead }
 }

@@ -23,7 +23,7 @@ export function buildToolApi(context: BuildContext, { agents, models, recipients
   const { maxAttempts } = config.agents.defaults
   const reach = createReach(config)
   const toolDelivery = createToolDelivery({
-    store,
+    routes: delivery.replyRoutes,
     recipients,
     channels: services.environment.extensions.channels,
     accept: runs.accept,

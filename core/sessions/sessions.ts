@@ -66,7 +66,7 @@ const summarize = ({ key, agentId, updatedAt }: StoredSession): SessionSummary =
 })
 
 async function readStatus(store: Store, session: StoredSession): Promise<SessionStatus> {
-  const [counts, last] = await Promise.all([store.getSessionCounts(session.key), store.getLastRoute(session.key)])
+  const [counts, [last]] = await Promise.all([store.getSessionCounts(session.key), store.listRoutes(session.key)])
   return {
     ...summarize(session),
     ...(last && {

@@ -14,7 +14,7 @@ import {
 import { budgetScopesOf, joinScopes, readRoom, type RunLimit, toRunUsageRow, usageInsertion } from './tables/budget.ts'
 import { deliveryInsertion, type NewDelivery, toDeliveryRow } from './tables/outbox.ts'
 import { type NewRequest, requestInsertion, toAcceptedRow } from './tables/request.ts'
-import { type NewRoute, routeInsertion, toRouteRow } from './tables/route.ts'
+import { routeInsertion, type SenderRoute, toRouteRow } from './tables/route.ts'
 import { type NewRun, runInsertion, toRunRow, toWaitingRunRow, waitingRunInsertion } from './tables/run.ts'
 import { advanceSchedule, type Firing } from './tables/schedule.ts'
 import { sessionInsertion, toSessionRow } from './tables/session.ts'
@@ -30,7 +30,7 @@ export interface AcceptCommand {
   events?: readonly NewEvent[] | undefined
   runs?: readonly NewRun[] | undefined
   /** Where the latest message of this session came from. */
-  route?: ({ sessionKey: string; agentId: string } & NewRoute) | undefined
+  route?: ({ sessionKey: string; agentId: string } & SenderRoute) | undefined
   deliveries?: readonly NewDelivery[] | undefined
   /** Key-value state that changes together with the rest. */
   state?: { owner: string; key: string; value: Json } | undefined

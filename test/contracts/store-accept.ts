@@ -97,7 +97,7 @@ export function acceptContract(opened: OpenStore): void {
       const route = { sessionKey: 'agent:main:one', agentId: 'main', channel: 'pager', accountId: 'default' }
       const accept = (to: string) => store.accept({ at: start, route: { ...route, to, threadId: null, route: null } })
       await Promise.all(['1', '2', '3'].map(accept))
-      expect(await store.getLastRoute(route.sessionKey)).toMatchObject({ to: '3' })
+      expect(await store.listRoutes(route.sessionKey)).toMatchObject([{ to: '3' }])
     })
 
     it('stores state together with the rest, or not at all', async () => {

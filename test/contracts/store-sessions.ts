@@ -253,6 +253,7 @@ export function sessionsContract(opened: OpenStore): void {
 
   describe('routes', () => {
     const route = { channel: 'pager', accountId: 'default', to: '1', threadId: null, route: null }
+    const sender = { channel: 'radio', accountId: 'default', from: { id: 'ann' }, to: '2', isTrusted: true }
 
     it('are stored per channel; the newest is the last route', async () => {
       const { store } = opened
@@ -267,27 +268,23 @@ export function sessionsContract(opened: OpenStore): void {
           to: '2',
           threadId: 't',
           route: { url: 'x' },
+          sender,
         },
       })
-      expect(await store.getLastRoute(session)).toEqual({
-        channel: 'radio',
-        accountId: 'default',
-        to: '2',
-        threadId: 't',
-        route: { url: 'x' },
-        at: start + 1,
-      })
-      expect(await store.getLastRoute(session, 'pager')).toMatchObject({ to: '1' })
+      expect(await store.listRoutes(session)).toEqual([
+        { channel: 'radio', accountId: 'default', to: '2', threadId: 't', route: { url: 'x' }, at: start + 1, sender },
+        { ...route, channel: 'pager', to: '1', at: start },
+      ])
       await store.accept({ at: start + 2, route: { ...route, sessionKey: session, agentId: 'main', to: '3' } })
-      expect(await store.getLastRoute(session)).toMatchObject({ channel: 'pager', to: '3' })
-      expect(await store.getLastRoute('other')).toBeUndefined()
+      expect(await store.listRoutes(session)).toMatchObject([{ channel: 'pager', to: '3' }, { channel: 'radio' }])
+      expect(await store.listRoutes('other')).toEqual([])
     })
 
     it('are not replaced by an older message', async () => {
       const { store } = opened
       await store.accept({ at: start + 1, route: { ...route, sessionKey: session, agentId: 'main', to: 'new' } })
       await store.accept({ at: start, route: { ...route, sessionKey: session, agentId: 'main', to: 'old' } })
-      expect(await store.getLastRoute(session)).toMatchObject({ to: 'new' })
+      expect(await store.listRoutes(session)).toMatchObject([{ to: 'new' }])
     })
   })
 
@@ -356,7 +353,7 @@ export function sessionsContract(opened: OpenStore): void {
         run: (await store.getRun(id)) !== undefined,
         transcript: await lines(store, key),
         events: await store.countWaitingEvents(key),
-        route: (await store.getLastRoute(key)) !== undefined,
+        route: (await store.listRoutes(key)).length > 0,
         mark: (await store.getExposure(id)) !== undefined,
       })
       const none = { session: false, run: false, transcript: 0, events: 0, route: false, mark: false }

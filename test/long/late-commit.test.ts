@@ -154,7 +154,7 @@ describe('a run that has ended', () => {
   it('is not run again when the store is unavailable while its outcome is resolved', async () => {
     const { post, model } = await start()
     model.script({ text: 'All is well again.' })
-    dieBefore(thread(), 'getLastRoute')
+    dieBefore(thread(), 'listRoutes')
     const { body } = await post(
       '/hooks/agent',
       { message: 'the disk is full', channel: 'console', to: 'ops', wakeMode: 'next-heartbeat' },

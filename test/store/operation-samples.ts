@@ -103,6 +103,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   retryRun: [['failed', { id: 'again', at: start }, newAudit()]],
   endQueuedRun: [['waiting', { ...cancelledEnd(), events: [newEvent()] }]],
   getRun: [['held']],
+  listRoutes: [['s']],
   listRuns: [
     [{}, page],
     [{ sessionKey: 'agent:main:one' }, page],
@@ -134,7 +135,6 @@ export const createSamples = (page: PageRequest): Samples => ({
   listSessions: [[{ limit: 9, defaultAgentId: 'main' }], [{ agentId: 'main', limit: 9, defaultAgentId: 'main' }]],
   deleteSession: [['agent:main:none', { at: start, audit: newAudit() }]],
   getSessionCounts: [['agent:main:one']],
-  getLastRoute: [['s'], ['s', 'pager']],
   claimDeliveries: [[claim]],
   advanceDelivery: [['m', 1, { chunksSent: 1, platformId: 'p' }]],
   getSentMessage: [['pager', 'default', 'p']],

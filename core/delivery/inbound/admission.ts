@@ -10,9 +10,17 @@ export type Admission = { refusal: Refusal } | { isStranger: boolean }
 
 interface AdmissionRequest {
   access: Access
-  message: Pick<InboundMessage, 'from' | 'mentioned'> & Place
+  message: Judged
   /** Whether the operator has approved the sender. */
   isApproved(): Promise<boolean>
+}
+
+type Judged = Pick<InboundMessage, 'from' | 'mentioned'> & Place
+
+/** The same twice if it does not matter whether the operator has approved the sender. */
+interface Verdict {
+  approved: Admission
+  unapproved: Admission
 }
 
 /** Whether a message that is let in is text from outside. In a group that is listed, the group is trusted. */
@@ -20,16 +28,23 @@ export const isExternal = ({ isStranger }: { isStranger: boolean }, access: Acce
   isStranger && !isListedGroup(access, place)
 
 export async function admit({ access, message, isApproved }: AdmissionRequest): Promise<Admission> {
-  const refusal = message.group ? findGroupRefusal(access, message) : undefined
-  if (refusal) return { refusal }
-  const { allowFrom, dmPolicy } = access
-  if (idsOf(message).some((id) => isListed(allowFrom, id))) return { isStranger: false }
-  if (dmPolicy !== 'allowlist' && (await isApproved())) return { isStranger: false }
-  const isOpen = allowsEverybody(allowFrom) || (dmPolicy === 'open' && !message.group)
-  return isOpen ? { isStranger: true } : { refusal: 'sender' }
+  const { approved, unapproved } = judge(access, message)
+  return approved === unapproved || !(await isApproved()) ? unapproved : approved
 }
 
-function findGroupRefusal(access: Access, message: AdmissionRequest['message']): Refusal | undefined {
+export function judge(access: Access, message: Judged): Verdict {
+  const refusal = message.group ? findGroupRefusal(access, message) : undefined
+  if (refusal) return whollyJudged({ refusal })
+  const { allowFrom, dmPolicy } = access
+  if (idsOf(message).some((id) => isListed(allowFrom, id))) return whollyJudged({ isStranger: false })
+  const isOpen = allowsEverybody(allowFrom) || (dmPolicy === 'open' && !message.group)
+  const unapproved: Admission = isOpen ? { isStranger: true } : { refusal: 'sender' }
+  return dmPolicy === 'allowlist' ? whollyJudged(unapproved) : { approved: { isStranger: false }, unapproved }
+}
+
+const whollyJudged = (admission: Admission): Verdict => ({ approved: admission, unapproved: admission })
+
+function findGroupRefusal(access: Access, message: Judged): Refusal | undefined {
   const group = groupOf(access, message)
   if (access.groups && (!group || group.allow === false)) return 'group'
   return (group?.requireMention ?? true) && !message.mentioned ? 'mention' : undefined

@@ -6,6 +6,7 @@ import { type Access, resolveAccess } from '../../config/channels/access.ts'
 import type { Config } from '../../config/schema/schema.ts'
 import type { ChannelContext, InboundMessage, Log } from '../../plugin/plugin.ts'
 import { agentSessionKey } from '../../sessions/keys.ts'
+import type { MessageSender } from '../../store/provenance.ts'
 import type { RunSpec } from '../../store/run-spec.ts'
 import type {
   AcceptCommand,
@@ -82,6 +83,7 @@ interface Inbound {
   /** True: a stranger wrote it, and not in a group that the operator has listed. */
   isExternal: boolean
   address: NewRoute
+  sender: MessageSender
   at: number
 }
 
@@ -130,28 +132,30 @@ export function createInbound(deps: InboundDeps): Receive {
     if (await store.hasKey(idempotency, at)) return 'duplicate'
     const { isStranger } = admission
     await keep()
+    const isOutside = isExternal(admission, access, message)
     const inbound = {
       agent,
       access,
       sessionKey: resolveSession(access, { channel, message, agent, isStranger }),
       isStranger,
-      isExternal: isExternal(admission, access, message),
+      isExternal: isOutside,
       message,
       address: toAddress(source, message),
+      sender: toSender(source, message, { isTrusted: !isOutside }),
       at,
     }
     const work = await planWork(deps, inbound)
-    const { sessionKey, address } = inbound
+    const { sessionKey, address, sender } = inbound
     const acceptWork = async (some: Work): ReturnType<Receive> => {
       const result = await accept({
         at,
         idempotency,
-        route: { sessionKey, agentId: agent.id, ...address },
+        route: { sessionKey, agentId: agent.id, ...address, sender },
         ...some,
       })
       // An edited message has its original id and counts as a duplicate.
       if (result.outcome !== 'accepted') return 'duplicate'
-      routes.note(sessionKey, { ...address, at })
+      routes.note(sessionKey, { ...address, sender, at })
       if (some.deliveries) onDeliveries()
       return 'accepted'
     }
@@ -211,6 +215,12 @@ const toAddress = (
   { to, threadId, route }: InboundMessage,
 ): NewRoute => ({ ...source, to, threadId: threadId ?? null, route: route ?? null })
 
+const toSender = (
+  source: AccountRef,
+  { from: { id, otherIds }, to, group, groupIds }: Received,
+  { isTrusted }: Pick<MessageSender, 'isTrusted'>,
+): MessageSender => ({ ...source, from: { id, otherIds }, to, group, ...(group && { groupIds }), isTrusted })
+
 type Work = Pick<AcceptCommand, 'runs' | 'deliveries' | 'state'>
 
 /** A command is answered at once. Text after /new is the first message of the new conversation. */
@@ -260,19 +270,11 @@ const sourceOf = ({ message, address: { channel, accountId } }: Inbound): AuditS
 
 async function planRun(deps: InboundDeps, inbound: Inbound): Promise<NonNullable<AcceptCommand['runs']>[number]> {
   const { attachments, maxAttempts, createId } = deps
-  const { message, access, agent, sessionKey, isExternal, address, at } = inbound
+  const { message, access, agent, sessionKey, isExternal, address, sender, at } = inbound
   const { channel, accountId } = address
   const key = JSON.stringify([channel, accountId, message.id])
   const source = { channel, accountId }
-  const { from, to, group, groupIds } = message
-  const sender = {
-    ...source,
-    from: { id: from.id, otherIds: from.otherIds },
-    to,
-    group,
-    ...(group && { groupIds }),
-    isTrusted: !isExternal,
-  }
+  const { from, to } = message
   const context = { agentId: agent.id, key, at, source }
   const { provenance, ...quoting } = await readQuotes(deps, message, {
     account: source,

@@ -41,6 +41,8 @@ type Change = (target: string) => AuditedChange
 export interface Pairing {
   /** @param senders the ids of one sender */
   isApproved(account: AccountRef, senders: readonly string[]): Promise<boolean>
+  /** The same from memory. Until the approvals of the account are read, everybody is. */
+  isKnownAsApproved(account: AccountRef, senders: readonly string[]): boolean
   /** Sends a code to the sender, unless one is valid already or too many senders are waiting. */
   request(account: AccountRef, message: InboundMessage): Promise<void>
   /** The senders that wait for approval on these accounts, and those that have it. */
@@ -75,8 +77,12 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
   // One change after the other, so that none is lost.
   const changes = createSerialQueue()
 
+  /** The approvals of each account, as they were read or changed last. */
+  const known = new Map<string, Pairings['approved']>()
+
   const read = async (account: AccountRef): Promise<Pairings> => {
     const { pending = [], approved = [] } = ((await store.getState(owner, keyOf(account))) ?? {}) as Partial<Pairings>
+    known.set(keyOf(account), approved)
     return { pending: pending.filter(({ at }) => at + codeMs > Date.now()), approved }
   }
 
@@ -118,18 +124,23 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
     const asked = pending.find((one) => one.code === code && !one.isDenied)
     if (!asked) return undefined
     const { sender, name } = asked
-    const known = { sender, ...(name !== undefined && { name }), at: Date.now() }
+    const accepted = { sender, ...(name !== undefined && { name }), at: Date.now() }
     const others = pending.filter((one) => one !== asked)
-    const pairings = { pending: others, approved: [...approved, known] }
+    const pairings = { pending: others, approved: [...approved, accepted] }
     await save(account, { pairings, audit: change(targetOf(account, sender)) }, { ...asked, text: approvedText })
     log.info({ ...account, sender }, 'a sender was approved')
-    return { ...account, ...known }
+    known.set(keyOf(account), pairings.approved)
+    return { ...account, ...accepted }
   }
 
   return {
     isApproved: async (account, senders) => {
       const { approved } = await read(account)
-      return senders.some((id) => approved.some(({ sender }) => isSame(sender, id)))
+      return isAmong(approved, senders)
+    },
+    isKnownAsApproved: (account, senders) => {
+      const approved = known.get(keyOf(account))
+      return !approved || isAmong(approved, senders)
     },
     request: (account, message) => changes.add(() => request(account, message)),
     list: async (accounts) =>
@@ -157,6 +168,7 @@ export function createPairing({ store, accept, onDeliveries, createId, hide, log
         }
         const audit = { at: Date.now(), change: change(targetOf(account, sender)) }
         await store.setState(owner, keyOf(account), toJson(changed), audit)
+        known.set(keyOf(account), changed.approved)
         log.info({ ...account, sender }, isWaiting ? 'a sender was denied' : 'the approval of a sender was withdrawn')
       }),
   }
@@ -174,6 +186,9 @@ const keyOf = ({ channel, accountId }: AccountRef): string => JSON.stringify([ch
 const targetOf = ({ channel, accountId }: AccountRef, sender: string): string => `${channel}/${accountId}/${sender}`
 
 const isSame = (one: string, other: string): boolean => one.trim().toLowerCase() === other.trim().toLowerCase()
+
+const isAmong = (approved: Pairings['approved'], senders: readonly string[]): boolean =>
+  senders.some((id) => approved.some(({ sender }) => isSame(sender, id)))
 
 const toJson = (pairings: Pairings): Json => pairings as unknown as Json
 

@@ -214,6 +214,7 @@ const otherTables = ({ sequence, integer, text, random, table, keyed }: Dialect)
 const provenance = ({ integer, text }: Dialect): string[] => [
   `ALTER TABLE event ADD COLUMN provenance ${text}`,
   `ALTER TABLE transcript ADD COLUMN provenance ${text}`,
+  `ALTER TABLE route ADD COLUMN sender ${text}`,
   `ALTER TABLE exposure ADD COLUMN provenance ${text}`,
   `ALTER TABLE exposure DROP COLUMN from_start`,
   `ALTER TABLE approval ADD COLUMN asked_by ${text}`,

@@ -251,7 +251,7 @@ describe('accounts', () => {
     ])
   })
 
-  it('send as the account of the last route while it is configured, otherwise as the first', async () => {
+  it('send as the account of the last route while it is configured, otherwise to the default of the first', async () => {
     const chat = await startChat()
     const dir = temporaryFolder()
     const config = (accounts: Document) => ({
@@ -259,15 +259,16 @@ describe('accounts', () => {
       ...chat.config(dir, { 'chat-native': { ...open, accounts } }),
     })
     const running = await startGateway(config({ work: {} }), dir)
-    const run = () => running.post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat' })
+    const run = (channel?: string) =>
+      running.post('/hooks/agent', { message: 'hi', wakeMode: 'next-heartbeat', channel })
     await chat.say({ to: 'ann' })
     expect((await chat.holds(1))[0]).toMatchObject({ accountId: 'work' })
     await reconfigure(running, config({ home: {}, work: {} }))
     await run()
     expect((await chat.holds(2))[1]).toMatchObject({ accountId: 'work', to: 'ann' })
-    await reconfigure(running, config({ home: {} }))
-    await run()
-    expect((await chat.holds(3))[2]).toMatchObject({ accountId: 'home', to: 'ann' })
+    await reconfigure(running, config({ home: { defaultTo: 'ops' } }))
+    await run('chat-native')
+    expect((await chat.holds(3))[2]).toMatchObject({ accountId: 'home', to: 'ops' })
   })
 })
 
