@@ -137,7 +137,7 @@ export const createSamples = (page: PageRequest): Samples => ({
   getSessionCounts: [['agent:main:one']],
   claimDeliveries: [[claim]],
   advanceDelivery: [['m', 1, { chunksSent: 1, platformId: 'p' }]],
-  getSentMessage: [['pager', 'default', 'p']],
+  getSentMessage: [[{ channel: 'pager', accountId: 'default', recipients: ['ops', 'room'] }, 'p']],
   endDelivery: [
     ['m', 1, { status: 'sent', platformId: null }, start],
     ['m', 1, { status: 'retry', reason: 'busy', nextAt: start, uncertain: false }, start],

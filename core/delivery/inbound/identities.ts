@@ -25,6 +25,8 @@ export interface Identities {
 interface Stored {
   /** In the order in which they were seen. */
   ids: readonly string[]
+  /** Names the session. Absent: the first id. */
+  name?: string
   since: number
 }
 
@@ -45,15 +47,15 @@ export function createIdentities({ store }: { store: Pick<Store, 'getState' | 's
 
   async function keep(account: AccountRef, kind: Kind, ids: readonly string[]): Promise<void> {
     const { changed } = await planFor(account, kind, ids)
-    for (const { ids: joined, since } of changed)
-      for (const id of joined) await store.setState(owner, keyOf(account, kind, id), { ids: joined, since })
+    for (const record of changed)
+      for (const id of record.ids) await store.setState(owner, keyOf(account, kind, id), { ...record })
   }
 
   return {
     async find(account, kind, ids) {
       const { current, changed } = await planFor(account, kind, ids)
       return {
-        id: current.ids[0] ?? '',
+        id: nameOf(current),
         ids: current.ids,
         keep: async () => void (changed.length > 0 && (await changes.add(() => keep(account, kind, ids)))),
       }
@@ -68,6 +70,8 @@ interface Plan {
   changed: readonly Stored[]
 }
 
+const nameOf = ({ name, ids }: Stored): string => name ?? ids[0] ?? ''
+
 /**
  * Records belong together if a message names them as one, unless both sides have an id that the other lacks: a number
  * has then gone to somebody else, and takes neither the session nor the other ids of its former owner along.
@@ -78,12 +82,25 @@ function plan(known: readonly Stored[], ids: readonly string[], now: number): Pl
   if (oldest && sorted.length === 1 && isWithin(ids, oldest.ids)) return { current: oldest, changed: [] }
   if (sorted.every((one) => isWithin(one.ids, ids))) {
     const joined = [...new Set([...sorted.flatMap((one) => one.ids), ...ids])]
-    const current = { ids: joined, since: oldest?.since ?? now }
+    const current = { ...oldest, ids: joined, since: oldest?.since ?? now }
     return { current, changed: [current] }
   }
-  const left = sorted.map(({ ids: before, since }) => ({ ids: before.filter((id) => !includes(ids, id)), since }))
-  const current = { ids, since: now }
+  const left = sorted.map((one) => without(one, ids))
+  const current = { ids, name: nameAfterSplit(sorted, ids), since: now }
   return { current, changed: [...left, current] }
+}
+
+/** A name that is an id goes with it. */
+function without({ ids, name, since }: Stored, gone: readonly string[]): Stored {
+  const isMade = name !== undefined && !includes(ids, name)
+  return { ids: ids.filter((id) => !includes(gone, id)), ...(isMade && { name }), since }
+}
+
+/** Any id that somebody else had may name that person's session. */
+function nameAfterSplit(known: readonly Stored[], ids: readonly string[]): string {
+  const own = known.find((one) => isWithin(one.ids, ids))
+  const fresh = ids.find((id) => !known.some((one) => includes(one.ids, id)))
+  return own ? nameOf(own) : (fresh ?? ids.join('+'))
 }
 
 const isWithin = (some: readonly string[], others: readonly string[]): boolean =>

@@ -185,7 +185,14 @@ async function identify(
   const person = await identities.find(source, 'sender', idsOf(message))
   const group = message.group ? await identities.find(source, 'group', [message.to]) : undefined
   const from = { ...message.from, id: person.id, otherIds: person.ids.filter((id) => id !== person.id) }
-  return { received: { ...message, from, groupIds: group?.ids ?? [message.to] }, keep: person.keep }
+  return {
+    received: {
+      ...message,
+      from,
+      groupIds: group ? [group.id, ...group.ids.filter((id) => id !== group.id)] : [message.to],
+    },
+    keep: person.keep,
+  }
 }
 
 /** Adds the mention that the platform does not tell. Text of somebody else mentions nobody. */
@@ -274,13 +281,18 @@ async function planRun(deps: InboundDeps, inbound: Inbound): Promise<NonNullable
   const { channel, accountId } = address
   const key = JSON.stringify([channel, accountId, message.id])
   const source = { channel, accountId }
-  const { from, to } = message
+  const { from, to, group, groupIds } = message
   const context = { agentId: agent.id, key, at, source }
   const { provenance, ...quoting } = await readQuotes(deps, message, {
     account: source,
+    recipients: [to, ...(group ? groupIds : idsOf(message))],
     isTrusted: async (ids) => await isTrusted(deps, { access, message, source }, ids),
-    describe: ({ text = '', attachments: files }, isExternal) =>
-      attachments.describe({ text, attachments: files }, { ...context, key: `${key} quoted`, isExternal }),
+    // The files come from whoever sends the message, whatever it says of their author.
+    describe: ({ text = '', attachments: files }, isQuoteExternal) =>
+      attachments.describe(
+        { text, attachments: files },
+        { ...context, key: `${key} quoted`, isExternal: isExternal || isQuoteExternal },
+      ),
   })
   const spec: RunSpec = {
     message: await attachments.describe(message, {

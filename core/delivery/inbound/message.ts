@@ -1,5 +1,6 @@
 // Checks what a channel passes to `receive`, so that a mistake in a plugin is reported where it is made.
 import { InputError, type InboundMessage, type JsonSchema } from '../../plugin/plugin.ts'
+import { hasHiddenCharacters } from '../../kit/text.ts'
 import { listProblems, notBlank, Type } from '../../typebox.ts'
 import { wellFormed } from '../../well-formed.ts'
 
@@ -58,8 +59,23 @@ export function readInboundMessage(received: unknown): InboundMessage {
   const message = received as InboundMessage
   assertReadable('attachments', message.attachments)
   assertReadable('quoted.attachments', message.quoted?.attachments)
+  assertShownSafely(message)
   if (!isJson(message.route)) throw new InputError('receive: route must be a value that JSON can hold.')
   return wellFormed({ ...message, text: message.mentioned ? withoutMark(message.text) : message.text })
+}
+
+const maxIdLength = 1000
+
+/** Ids become session keys, and are shown in lists, logs and prompts. */
+function assertShownSafely({ id, from, to, quoted }: InboundMessage): void {
+  const ids = { id, 'from.id': from.id, to, 'quoted.id': quoted?.id, 'quoted.from.id': quoted?.from?.id }
+  const others = (from.otherIds ?? []).map((other, index) => [`from.otherIds[${index}]`, other] as const)
+  const isUnsafe = (value = ''): boolean => value.length > maxIdLength || hasHiddenCharacters(value)
+  const [field] = [...Object.entries(ids), ...others].find(([, value]) => isUnsafe(value)) ?? []
+  if (field !== undefined)
+    throw new InputError(
+      `receive: ${field} must be one line of at most ${maxIdLength} characters, without control or direction characters.`,
+    )
 }
 
 function assertReadable(field: string, attachments: InboundMessage['attachments'] = []): void {

@@ -12,6 +12,8 @@ interface QuotesDeps {
 
 interface Reading {
   account: AccountRef
+  /** The recipients of messages in this conversation. On many platforms, each conversation counts its own messages. */
+  recipients: readonly string[]
   /** Whether what this person writes here is trusted as the operator's own senders are. */
   isTrusted(ids: readonly string[]): Promise<boolean>
   /** The text of a quote, with a line for each of its files. */
@@ -46,15 +48,26 @@ interface Quoted {
 }
 
 async function readQuote({ store }: QuotesDeps, { quoted, message, reading }: Quoted): Promise<Quoting> {
-  const { channel, accountId } = reading.account
-  const sent = quoted.id === undefined ? undefined : await store.getSentMessage(channel, accountId, quoted.id)
+  const { account, recipients } = reading
+  const sent = quoted.id === undefined ? undefined : await store.getSentMessage({ ...account, recipients }, quoted.id)
   const isOwn = quoted.isOwn ?? sent !== undefined
   const provenance = isOwn ? await writtenByUs(store, sent) : await writtenByOthers({ quoted, message, reading })
   const isExternal = provenance.outside.length > 0
-  const text = await reading.describe({ ...quoted, text: clip(quoted.text || sent?.text, longestQuote) }, isExternal)
+  const part = isOwn && sent ? partOf(sent.text, quoted.text) : quoted.text
+  const text = await reading.describe({ ...quoted, text: clip(part || sent?.text, longestQuote) }, isExternal)
   const from = isOwn ? undefined : nameOf(quoted.from?.name ?? quoted.from?.id)
   const quote: Quote = { text, isOwn, isExternal, ...(from !== undefined && { from }) }
   return text === '' ? {} : { quoted: quote, provenance }
+}
+
+/**
+ * What is quoted of a message of the account. On some platforms, the app of whoever quotes says what it was: if the
+ * account has not written that, the whole message counts.
+ */
+function partOf(sent: string, quoted = ''): string {
+  // Platforms show a text without its marks, and with other spaces.
+  const plain = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]+/gu, '')
+  return plain(sent).includes(plain(quoted)) ? quoted : sent
 }
 
 /** Of a message that the gateway does not know any more, somebody else may have written the text. */

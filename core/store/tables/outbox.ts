@@ -403,18 +403,26 @@ export async function getDelivery(tx: Transaction, id: string): Promise<StoredDe
   return row && toDelivery(row)
 }
 
+/** A conversation, whose recipient may have several ids. */
+export interface Conversation {
+  channel: string
+  accountId: string
+  recipients: readonly string[]
+}
+
 const getSentSql = `
   SELECT ${columns} FROM sent_message JOIN outbox ON outbox.seq = sent_message.delivery
-  WHERE sent_message.platform_id = ? AND channel = ? AND account_id = ? ORDER BY seq DESC LIMIT 1`
+  WHERE sent_message.platform_id = ? AND channel = ? AND account_id = ?`
 
-/** The delivery that has become a message on its platform. */
+/** The delivery that has become this message of a conversation. */
 export async function getSentMessage(
   tx: Transaction,
-  channel: string,
-  accountId: string,
+  { channel, accountId, recipients }: Conversation,
   platformId: string,
 ): Promise<StoredDelivery | undefined> {
-  const [row] = await tx.all<DeliveryRow>(getSentSql, platformId, channel, accountId)
+  const isOne = recipients.map(() => '?').join(', ')
+  const sql = `${getSentSql} AND recipient IN (${isOne}) ORDER BY seq DESC LIMIT 1`
+  const [row] = await tx.all<DeliveryRow>(sql, platformId, channel, accountId, ...recipients)
   return row && toDelivery(row)
 }
 

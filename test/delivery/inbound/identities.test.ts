@@ -51,10 +51,28 @@ describe('a person with several ids', () => {
   it('leaves its session to nobody who gets its number', async () => {
     const { sessionFrom } = shared()
     const before = await sessionFrom('lid9', '+15550009')
-    expect(await sessionFrom('+15550009', 'lid10')).toBe('agent:main:chat-native:direct:+15550009')
+    expect(await sessionFrom('+15550009', 'lid10')).toBe('agent:main:chat-native:direct:lid10')
     expect(before).toBe('agent:main:chat-native:direct:lid9')
     expect(await sessionFrom('lid9')).toBe('agent:main:chat-native:stranger:lid9')
-    expect(await sessionFrom('lid10')).toBe('agent:main:chat-native:direct:+15550009')
+    expect(await sessionFrom('lid10')).toBe('agent:main:chat-native:direct:lid10')
+  })
+
+  it('leaves its session to nobody when the session has the name of the number, or of each of two ids', async () => {
+    const { sessionFrom } = shared()
+    const strangerOf = (name: string): string => `agent:main:chat-native:stranger:${name}`
+    expect(await sessionFrom('+15550011')).toBe(strangerOf('+15550011'))
+    expect(await sessionFrom('+15550011', 'lid11')).toBe(strangerOf('+15550011'))
+    const next = await sessionFrom('+15550011', 'lid12')
+    expect(next).toBe(strangerOf('lid12'))
+    expect([await sessionFrom('+15550011'), await sessionFrom('lid12')]).toEqual([next, next])
+    expect(await sessionFrom('lid11')).toBe(strangerOf('lid11'))
+    // Each of the two ids has named a session of somebody else.
+    await sessionFrom('a1', 'a2')
+    await sessionFrom('b1', 'b2')
+    const both = await sessionFrom('a1', 'b1')
+    expect(both).toBe(strangerOf('a1+b1'))
+    expect([await sessionFrom('a1'), await sessionFrom('b1', 'a1')]).toEqual([both, both])
+    expect([await sessionFrom('a2'), await sessionFrom('b2')]).toEqual([strangerOf('a2'), strangerOf('b2')])
   })
 
   it('is one person when two ids that came alone turn out to belong together', async () => {
