@@ -431,3 +431,38 @@ describe('a person whose turn is narrowed', () => {
     await post(`/api/approvals/${(await waiting())[0].id}/deny`, {}, asOwner)
   })
 })
+
+describe('orders of somebody else in a message of a person', () => {
+  it('give no call that their author may not make: forwards, quotes and names of files', async () => {
+    const { chat, say } = await start()
+    const passed = [
+      { text: orders(attack), forwardedFrom: { name: 'Eve' } },
+      { text: 'Summarize this.', quoted: { from: { id: 'eve' }, text: orders(attack) } },
+      { text: 'Why?', quoted: { id: 'gone', isOwn: true, text: orders(attack) } },
+    ]
+    for (const message of passed) {
+      expect(await say(message.text, message)).toEqual(['done', 'withheld', 'unavailable', 'unavailable'])
+      await chat.say({ text: '/new' })
+    }
+    expect(await say('See.', { attachments: [{ name: `${orders(attack)}.txt`, type: 'text/plain' }] })).toEqual([])
+    expect(await say(orders(attack))).toEqual(['done', 'done', 'done', 'done'])
+  })
+
+  it('give none in an answer to what a webhook made the agent write', async () => {
+    const { post, chat, model, inGroup, say } = await start()
+    model.script({ text: orders(attack) })
+    const hook = {
+      message: 'Disk full.',
+      deliver: true,
+      channel: 'chat-native',
+      to: 'team',
+      wakeMode: 'next-heartbeat',
+    }
+    await post('/hooks/agent', hook)
+    const { key } = (await chat.holds(1, 'team'))[0]!
+    const quoting = { to: 'team', group: 'group', mentioned: true, quoted: { id: `id of ${key}` } }
+    expect(await say('Do it.', quoting)).toEqual(['done', 'withheld', 'unavailable', 'unavailable'])
+    await chat.say({ text: '/new', to: 'team', group: 'group', mentioned: true })
+    expect(await inGroup(orders(attack))).toEqual(['done', 'done', 'unavailable', 'done'])
+  })
+})
