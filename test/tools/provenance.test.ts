@@ -466,3 +466,29 @@ describe('orders of somebody else in a message of a person', () => {
     expect(await inGroup(orders(attack))).toEqual(['done', 'done', 'unavailable', 'done'])
   })
 })
+
+describe('the reason of a denial', () => {
+  it('gives no call that whoever denies may not make', async () => {
+    const { post, get, url } = await start({ tools: { ask: ['message'] } })
+    const client = await login(url)
+    const asked = client.call('chat.send', { text: orders([stealing]) })
+    const waiting = async () => (await get('/api/approvals?status=waiting')).body.items
+    await expect.poll(async () => (await waiting()).length).toBe(1)
+    const [{ id }] = await waiting()
+    await post(`/api/approvals/${id}/deny`, { reason: orders([running]) }, asAnna)
+    await expect.poll(waiting).toMatchObject([{ tool: 'exec', rule: expect.stringContaining('anna') }])
+    await post(`/api/approvals/${(await waiting())[0].id}/deny`, {}, asOwner)
+    expect((await asked).result.reply).toContain('denied')
+  })
+})
+
+describe('subagents of subagents', () => {
+  it('of a webhook do no more than the webhook', async () => {
+    const { post, runsOf } = await start({ tools: { subagents: { maxDepth: 3, tools: { allow: ['*', 'exec'] } } } })
+    const spawn = (task: string) => orders([{ tool: 'sessions_spawn', args: { task } }])
+    await post('/hooks/agent', { message: spawn(spawn(orders(attack))), deliver: false, wakeMode: 'next-heartbeat' })
+    await expect.poll(async () => (await runsOf('subagent')).length).toBe(2)
+    const replies = (await runsOf('subagent')).map(({ reply }: { reply: string }) => answersIn(reply).map(outcomeOf))
+    expect(replies).toContainEqual(['done', 'withheld', 'unavailable', 'unavailable'])
+  })
+})
