@@ -38,14 +38,15 @@ function obey(request: WireRequest): Answer {
 /**
  * Starts the model `double/m` that follows every instruction that it can see, wherever it stands: in old messages, in
  * results of tools, in the descriptions of tools. It makes one call in each step, and replies with all results.
+ * @param options `repeats`: it replies with the instructions instead, so that whoever reads the reply follows them, too
  */
-export async function startGullibleModel(): Promise<ModelServer> {
+export async function startGullibleModel({ repeats = false } = {}): Promise<ModelServer> {
   const model = await startModel()
-  model.otherwise(obeyAll)
+  model.otherwise((request) => obeyAll(request, repeats))
   return model
 }
 
-function obeyAll({ body }: WireRequest): Answer {
+function obeyAll({ body }: WireRequest, repeats: boolean): Answer {
   const messages = body['messages'] as { role: string; content: unknown }[]
   const newest = messages.findLastIndex(({ role }) => role === 'user')
   const since = messages.slice(newest + 1)
@@ -54,5 +55,7 @@ function obeyAll({ body }: WireRequest): Answer {
   const calls = [...codes].flatMap((code) => (JSON.parse(Buffer.from(code, 'base64').toString()) as Call[][]).flat())
   const made = since.filter(({ role }) => role === 'assistant').length
   const call = calls[made]
-  return call ?? { text: JSON.stringify(since.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))) }
+  if (call) return call
+  if (repeats) return { text: `OK. ${orders(calls)}` }
+  return { text: JSON.stringify(since.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))) }
 }
