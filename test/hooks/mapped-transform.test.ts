@@ -19,6 +19,7 @@ const quiet = { deliver: false, wakeMode: 'next-heartbeat' }
 const shaping = `
 import { Type } from 'svc-gateway/transform'
 export const payload = Type.Object({ what: Type.String() })
+const events = (length) => Array.from({ length }, () => ({ action: 'wake', text: 'x', agentId: 'ops' }))
 const answers = {
   nothing: undefined,
   skip: null,
@@ -36,6 +37,8 @@ const answers = {
   half: [{ message: 'one' }, { message: ' ' }],
   twice: { idempotencyKey: 'same' },
   many: Array.from({ length: 200 }, (_, index) => ({ name: 'n' + index })),
+  most: events(200),
+  tooMany: events(201),
 }
 export default ({ payload, headers, path, mapping }) => {
   if (payload.what === 'throw') throw new Error('the payload said 4711')
@@ -136,6 +139,17 @@ describe('a transform', () => {
       status: 400,
       body: { error: { message: expect.stringContaining('The mapping "copies" makes more than 4 MiB of text') } },
     })
+  })
+
+  it('returns 500 and starts nothing when it returns more than 200 actions', async () => {
+    const { post, get, logged } = shared()
+    expect((await post('/hooks/shaped', { what: 'most' })).body.eventIds).toHaveLength(200)
+    expect(await post('/hooks/shaped', { what: 'tooMany' })).toMatchObject({
+      status: 500,
+      body: { error: { type: 'transform_failed' } },
+    })
+    expect(logged.join()).toContain('returned an invalid result: it returned 201 actions; the maximum is 200')
+    expect((await get('/api/sessions/agent%3Aops%3Amain')).body.events).toHaveLength(200)
   })
 
   it('that is missing does not stop the start: its hook returns 500, the others work', async () => {

@@ -36,12 +36,29 @@ export default definePreset({
 })
 `
 
+/** Makes `number` events of each element. */
+const copies = `
+import { definePreset, Type } from 'svc-gateway/plugin'
+export default definePreset({
+  name: 'copies',
+  description: 'Copies.',
+  payload: Type.Object({ items: Type.Array(Type.String()), number: Type.Number(), size: Type.Number() }),
+  mapping: { action: 'wake', wakeMode: 'next-heartbeat', forEach: 'payload.items' },
+  toAction: ({ payload: { number, size } }) => Array.from({ length: number }, () => ({ text: 'x'.repeat(size) })),
+})
+`
+
 describe('POST /hooks/<preset>', () => {
   const running = share(async () => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'pager.ts'), preset)
+    writeFileSync(join(dir, 'copies.ts'), copies)
     return await startGateway(
-      { plugins: ['./pager.ts'], hooks: { enabled: true, token: hookToken, presets: ['pager'] } },
+      {
+        plugins: ['./pager.ts', './copies.ts'],
+        hooks: { enabled: true, token: hookToken, presets: ['pager', 'copies'] },
+        agents: { defaults: { heartbeat: { every: 0 } }, main: {} },
+      },
       dir,
     )
   })
@@ -95,5 +112,22 @@ describe('POST /hooks/<preset>', () => {
       0,
       'What was written'.length,
     ])
+  })
+
+  it('returns 400 and starts nothing when the preset makes more than 200 actions, or 4 MiB of text, of a request', async () => {
+    const { post, get } = running()
+    const send = (items: string[], number: number, size: number) => post('/hooks/copies', { items, number, size })
+    expect((await send(['a', 'b'], 100, 1)).body.eventIds).toHaveLength(200)
+    const refusals = [
+      [await send(['a'], 201, 1), 'more than 200 actions'],
+      [await send(['a', 'b'], 101, 1), 'more than 200 actions'],
+      [await send(['a'], 5, 1024 * 1024), 'more than 4 MiB of text'],
+      [await send(['a', 'b'], 100, 25_000), 'more than 4 MiB of text'],
+    ] as const
+    for (const [{ status, body }, what] of refusals) {
+      expect([status, body.error.type]).toEqual([400, 'invalid_request'])
+      expect(body.error.message).toContain(`makes ${what} of this request`)
+    }
+    expect((await get('/api/sessions/agent%3Amain%3Amain')).body.events).toHaveLength(200)
   })
 })
