@@ -1,5 +1,6 @@
 // Follows where the texts of a run's turn come from, and stores what the rule of two and later turns must know of it.
 import type { TurnPlan } from '../agents/turn-plan.ts'
+import type { ToolEffect } from '../plugin/plugin.ts'
 import { joinTurn, type Provenance, type TurnProvenance } from '../store/provenance.ts'
 import type { Store } from '../store/store.ts'
 import { type CallSources, createTurnSources, type TurnSources } from '../tools/turn-sources.ts'
@@ -21,12 +22,19 @@ export async function openTurnSources(
   { plan: { rights, visible, tasks }, read, isAwaited, signal }: TurnToOpen,
 ): Promise<TurnSources> {
   let isObserved = false
+  const recorded = new Set<ToolEffect>()
   const { scope } = rights
   const recordEffects = async (isPrivate: boolean): Promise<void> => {
     if (!sources.subject().scopes) return
     isObserved = true
-    const effects = [...(isPrivate ? (['reads-private'] as const) : []), ...(isAwaited ? (['sends'] as const) : [])]
-    if (effects.length > 0) await store.useEffects({ scopes: [scope], effects, force: true })
+    const all: ToolEffect[] = [
+      ...(isPrivate ? (['reads-private'] as const) : []),
+      ...(isAwaited ? (['sends'] as const) : []),
+    ]
+    const effects = all.filter((effect) => !recorded.has(effect))
+    if (effects.length === 0) return
+    await store.useEffects({ scopes: [scope], effects, force: true })
+    for (const effect of effects) recorded.add(effect)
   }
   const sources = createTurnSources({
     ...rights,
@@ -35,9 +43,9 @@ export async function openTurnSources(
     read,
     record: (returned) =>
       waitForStore(async () => {
-        await store.recordProvenance(scope, returned)
-        // What the tools have read before the first text from outside was not recorded.
-        await recordEffects(!isObserved || returned.isPrivate)
+        // What the tools have read before the first text from outside was not recorded. Both are one commit.
+        const effects = recordEffects(!isObserved || returned.isPrivate)
+        await Promise.all([store.recordProvenance(scope, returned), effects])
       }, signal),
   })
   await waitForStore(() => recordEffects(joinTurn(sources.provenance()).isPrivate), signal)
