@@ -126,7 +126,10 @@ function trackFiles(
     },
     list: async (path) => {
       if (isFileOfStranger(path)) await caller.sources?.add(fromStranger)
-      return await workspace.list(path)
+      const entries = await workspace.list(path)
+      const names = entries.map(({ name }) => name)
+      if (caller.sources) await caller.sources.add(await files.findNames(await workspace.path(), path, names))
+      return entries
     },
     write: async (path, data) => {
       await files.record(await workspace.path(), path, { data, provenance: await writtenBy(store, caller) })

@@ -1,5 +1,5 @@
 // Tests that a turn may do no more than the authors of the texts that its model sees. The model obeys all of them.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { answersIn, type Call, orders, startGullibleModel } from '../doubles/obedient.ts'
@@ -30,11 +30,15 @@ const clients = [anna, { name: 'olaf', token: 'token-of-olaf-0123456789-01234567
 const asAnna = { authorization: `Bearer ${anna.token}` }
 const asOwner = { authorization: `Bearer ${gatewayToken}` }
 
-async function start({ agents = {}, tools = {}, hooks = {}, ...changes }: Record<string, Document> = {}) {
+async function start(
+  { agents = {}, tools = {}, hooks = {}, ...changes }: Record<string, Document> = {},
+  prepare: (dir: string) => void = () => {},
+) {
   const [model, chat, dir] = [await startGullibleModel(), await startChat(), temporaryFolder()]
   const workspace = join(dir, 'state', 'workspaces', 'main')
   mkdirSync(workspace, { recursive: true })
   writeFileSync(join(workspace, 'secret.txt'), 'canary')
+  prepare(dir)
   writeFileSync(join(dir, 'probes.mjs'), plugin)
   writeFileSync(join(dir, 'pages.mjs'), pages)
   const { plugins, channels } = chat.config(dir, {
@@ -306,6 +310,31 @@ describe('a text of somebody with fewer rights', () => {
     expect(await say(orders([running]))).toEqual(['done'])
     await invoke('sessions_send', { sessionKey: 'main', message: 'A word of anna.', waitSeconds: 30 }, asAnna)
     expect(await say(orders([running]))).toEqual(['unavailable'])
+  })
+
+  it('in the name of a file or a folder that it has made restricts whoever lists it, until the file is gone', async () => {
+    const { inGroup, say, chat, workspace } = await start()
+    const list = (path: string) => orders([{ tool: 'list', args: { path } }])
+    const name = orders([running])
+    await inGroup(orders([writing(`notes/${name}/a.md`, 'x'), writing('secret.txt', 'x'), writing(`${name}.md`, 'x')]))
+    for (const path of ['.', 'notes']) {
+      expect(await say(list(path))).toEqual(['done', 'unavailable'])
+      await chat.say({ text: '/new' })
+    }
+    rmSync(join(workspace, `${name}.md`))
+    rmSync(join(workspace, 'notes'), { recursive: true })
+    expect(await say(orders([{ tool: 'list', args: {} }, running]))).toEqual(['done', 'done'])
+  })
+
+  it('in a new folder of a workspace behind a link stays what it is', async () => {
+    const { inGroup, say, chat } = await start({ agents: { main: { workspace: 'linked' } } }, (dir) => {
+      mkdirSync(join(dir, 'real'))
+      symlinkSync(join(dir, 'real'), join(dir, 'linked'))
+    })
+    await inGroup(orders([writing('new/note.md', orders([running]))]))
+    expect(await say(orders([{ tool: 'read', args: { path: 'new/note.md' } }]))).toEqual(['done', 'unavailable'])
+    await chat.say({ text: '/new' })
+    expect(await say(orders([{ tool: 'list', args: {} }, running]))).toEqual(['done', 'unavailable'])
   })
 
   it('neither sees nor changes the schedules of somebody with more', async () => {
