@@ -1,7 +1,8 @@
 // Remembers where the texts and the names of the files came from that turns and clients write into a workspace.
 import { createHash } from 'node:crypto'
-import { lstat, realpath } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
+import { resolveLinks } from '../config/file/paths.ts'
 import type { Json } from '../plugin/plugin.ts'
 import { joinProvenance, noProvenance, type Provenance } from '../store/provenance.ts'
 import type { Store } from '../store/store.ts'
@@ -35,7 +36,7 @@ export function createFileSources(store: Pick<Store, 'getState' | 'setState'>): 
   const read = async (key: string) => ((await store.getState(owner, key)) ?? []) as unknown as readonly Version[]
   const recordNames = async (folder: string, path: string, provenance: Provenance): Promise<void> => {
     for (let at = join(folder, path); at.startsWith(join(folder, sep)) && (await isMissing(at)); at = dirname(at)) {
-      const key = await realPath(at)
+      const key = realPath(at)
       await store.setState(nameOwner, key, provenance as unknown as Json)
       await store.setState(nameOwner, join(dirname(key), sep), true)
     }
@@ -44,13 +45,13 @@ export function createFileSources(store: Pick<Store, 'getState' | 'setState'>): 
   return {
     record: async (folder, path, { data, provenance }) => {
       await recordNames(folder, path, provenance)
-      const key = await realPath(join(folder, path))
+      const key = realPath(join(folder, path))
       const version = { hash: hashOf(data), provenance }
       const others = (await read(key)).filter(({ hash }) => hash !== version.hash)
       await store.setState(owner, key, [version, ...others].slice(0, maxVersions) as unknown as Json)
     },
     find: async (folder, path, { data, size }) => {
-      const versions = await read(await realPath(join(folder, path)))
+      const versions = await read(realPath(join(folder, path)))
       if (versions.length === 0) return undefined
       // Only a part of the file was read, so its text cannot be compared.
       if (size > data.length) return joinProvenance(...versions.map(({ provenance }) => provenance))
@@ -58,7 +59,7 @@ export function createFileSources(store: Pick<Store, 'getState' | 'setState'>): 
       return versions.find((version) => version.hash === hash)?.provenance
     },
     findNames: async (folder, path, names) => {
-      const parent = await realFolder(join(folder, path))
+      const parent = resolveLinks(join(folder, path))
       if ((await findName(join(parent, sep))) === undefined) return noProvenance
       let found = noProvenance
       for (let at = 0; at < names.length; at += maxLookups) {
@@ -79,8 +80,4 @@ const isMissing = (path: string): Promise<boolean> =>
   )
 
 /** Without links to the file, because agents may share a folder. The file itself may be a link. */
-const realPath = async (path: string): Promise<string> => join(await realFolder(dirname(path)), basename(path))
-
-/** A folder that is missing is made where its parent is. */
-const realFolder = (path: string): Promise<string> =>
-  realpath(path).catch(() => (dirname(path) === path ? path : realPath(path)))
+const realPath = (path: string): string => join(resolveLinks(dirname(path)), basename(path))

@@ -1,6 +1,6 @@
 // Confines paths to a folder, with all links resolved. No other file does this.
 import { realpathSync } from 'node:fs'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 
 /** A rejected path. The message has the resolved path and the folder that it must be in. */
 export class PathError extends Error {
@@ -46,12 +46,13 @@ export function isInside(root: string, path: string): boolean {
   return inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)
 }
 
-/** The path with all links resolved; as it is given if it does not exist. */
+/** The path with all links resolved. What does not exist yet is in the folder where it would be made. */
 export function resolveLinks(path: string): string {
   try {
     return realpathSync(path)
   } catch {
-    return path
+    const parent = dirname(path)
+    return parent === path ? path : join(resolveLinks(parent), basename(path))
   }
 }
 

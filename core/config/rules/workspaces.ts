@@ -8,7 +8,9 @@ export function* workspaceRules(context: RuleContext): Iterable<RuleFinding> {
     if (workspace === undefined) continue
     // Below that of the defaults, each agent has a folder.
     const folder = resolveLinks(resolve(context.dir, workspace, ...(id === 'defaults' ? ['main'] : [])))
-    const own = ownPaths(context).find(({ path, mayHold }) => overlaps(folder, resolveLinks(path), mayHold))
+    const own = ownPaths(context).find(({ path, mayHold }) =>
+      overlaps(folder, resolveLinks(path), mayHold && resolveLinks(mayHold)),
+    )
     if (own) yield { keys: ['agents', id, 'workspace'], problem: `${describe(folder, own)}; use a folder of its own` }
   }
 }

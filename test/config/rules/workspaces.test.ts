@@ -1,6 +1,10 @@
 // Workspaces that hold files of the gateway itself.
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { problemsOf, resolveText } from '../document.ts'
+import { readConfigFile } from '../../../core/config/file/read.ts'
+import { resolveConfig } from '../../../core/config/resolve.ts'
+import { extensions, problemsOf, resolveText, write } from '../document.ts'
 
 const configOf = (workspace: string): string =>
   `{ plugins: ['./house/own.mjs'], agents: { ops: { workspace: ${JSON.stringify(workspace)} } } }`
@@ -23,4 +27,16 @@ it.each([
 it.each(['files', 'state/workspaces/ops', '../files', 'house/files'])('the workspace %j is accepted', (workspace) => {
   const { config } = resolveText(`{ agents: { ops: { workspace: '${workspace}' } } }`)
   expect(config.agents['ops']?.workspace).toBe(workspace)
+})
+
+it('a workspace that is missing is judged where it would be made, in a configuration folder behind a link', () => {
+  const resolveIn = (workspace: string) => {
+    const dir = dirname(write(`{ agents: { ops: { workspace: '${workspace}' } } }`))
+    const link = join(dir, 'link')
+    symlinkSync(dir, link)
+    mkdirSync(join(dir, 'made'))
+    return resolveConfig(readConfigFile(join(link, 'gateway.json5'), {}), extensions).config.agents['ops']?.workspace
+  }
+  for (const workspace of ['made', 'missing', 'state/workspaces/missing']) expect(resolveIn(workspace)).toBe(workspace)
+  expect(() => resolveIn('link/transforms/missing')).toThrow('is in the folder of the transforms')
 })
