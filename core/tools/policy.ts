@@ -5,7 +5,7 @@ import type { ToolRegistry, RegisteredTool } from './registry.ts'
 import { decide, evaluatePolicy, type Decision, findRule, type Verdict } from './evaluate.ts'
 import { findGroupPolicy } from './group.ts'
 import { findUnmatchedNames } from './unmatched-names.ts'
-import { areOwnDescriptions } from './descriptions.ts'
+import { areDescriptions, areOwnDescriptions } from './descriptions.ts'
 import { describeNarrowing } from './narrow.ts'
 import { beyondRuleOfTwo, hookAllow, resolveLayers, type Shape } from './layers.ts'
 import { matches, type PolicyTool } from './names.ts'
@@ -135,7 +135,10 @@ export function createPolicy({ config, registry, modelOf, channelName, isForeign
     judge,
     listed: (subject) => {
       const isNarrowed = subject.narrowing?.mode === 'deny'
-      const [texts, others] = isNarrowed ? [evaluateNarrowing(subject), evaluateNarrowing(subject, true)] : [[], []]
+      const texts = isNarrowed ? evaluateNarrowing(subject) : []
+      // Only descriptions leave their service its own tools.
+      const others =
+        isNarrowed && areDescriptions(subject.narrowing?.outside ?? []) ? evaluateNarrowing(subject, true) : texts
       const own = [evaluateAll(subject), ...evaluateInitiators(subject)]
       return tools.filter((entry) =>
         [...own, ...(isDescribed(subject, entry) ? others : texts)].every((allowed) => allowed.has(entry.tool.name)),
