@@ -1,30 +1,10 @@
-// Tests the commands `check` and `setup` as child processes.
-import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// Tests the commands `check` and `setup`.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { spawnGateway } from '../helpers.ts'
-import { program } from '../program.ts'
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-gateway-check-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/** Runs `svc-gateway <args>` in a folder that is also its home. */
-async function run(folder: string, args: string[], env: NodeJS.ProcessEnv = {}) {
-  const done = Promise.withResolvers<{ code: unknown; stdout: string; stderr: string }>()
-  const options = {
-    cwd: folder,
-    env: { PATH: process.env['PATH'], XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'], HOME: folder, ...env },
-  }
-  execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
-    done.resolve({ code: error?.code ?? 0, stdout, stderr }),
-  )
-  return await done.promise
-}
+import { describe, expect, it } from 'vitest'
+import { spawnGateway, temporaryFolder } from '../helpers.ts'
+import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 const brokenHooks = `{
   gateway: { port: 0, auth: { token: 'gateway-token-of-the-tests-0123456789' } },
@@ -82,7 +62,7 @@ describe('svc-gateway check', () => {
       service: { url: 'http://127.0.0.1:1', headers: {} },
     }
     writeFileSync(join(folder, 'gateway.json5'), JSON.stringify({ tools: { mcp: { servers } } }))
-    const { code, stderr } = await run(folder, ['check'])
+    const { code, stderr } = await runHere(folder, ['check'])
     const rule = 'must have either "command", with "args" and "env", or "url", with "headers"'
     expect([code, ...stderr.trim().split('\n').slice(1)]).toEqual([
       1,
@@ -102,7 +82,7 @@ describe('svc-gateway check', () => {
       ]`
     writeFileSync(join(folder, 'dice.mjs'), plugin)
     writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./dice.mjs'],\n channels: { pager: {} } }")
-    expect(await run(folder, ['check'])).toEqual({
+    expect(await runHere(folder, ['check'])).toEqual({
       code: 0,
       stdout: './dice.mjs: toolset dice (roll, more when it is opened), channel pager\nok\n',
       stderr: 'warning: line 2: channels.pager needs the package x-pager; run: npm i x-pager@1.0.0\n',
@@ -129,7 +109,7 @@ describe('svc-gateway check', () => {
         open: async () => ({ tools: [], close: async () => {} }) })`
     writeFileSync(join(folder, 'weather.mjs'), plugin)
     writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./weather.mjs'] }")
-    const { code, stderr } = await run(folder, ['check'])
+    const { code, stderr } = await runHere(folder, ['check'])
     expect([code, stderr]).toEqual([1, expect.stringContaining('tools.weather.apiKey is required')])
   })
 
@@ -137,7 +117,7 @@ describe('svc-gateway check', () => {
     const folder = temporaryFolder()
     const file = join(folder, 'gateway.json5')
     writeFileSync(file, "{ hooks: { enabled: true, token: '${TOKEN}' } }")
-    expect(await run(folder, ['check'], { SVC_GATEWAY_CONFIG: file, TOKEN: 'short' })).toEqual({
+    expect(await runHere(folder, ['check'], { env: { SVC_GATEWAY_CONFIG: file, TOKEN: 'short' } })).toEqual({
       code: 0,
       stdout: 'ok\n',
       stderr: 'warning: line 1: hooks.token has fewer than 24 characters and could be guessed; use a longer one\n',
@@ -148,13 +128,13 @@ describe('svc-gateway check', () => {
     const folder = temporaryFolder()
     const file = join(folder, 'gateway.json5')
     writeFileSync(file, "{ hooks: { enabled: true, token: 'short' } }", { mode: 0o600 })
-    const strict = await run(folder, ['check', '--strict'])
+    const strict = await runHere(folder, ['check', '--strict'])
     expect([strict.code, strict.stdout]).toEqual([1, ''])
     expect(strict.stderr).toMatch(
       /^warning: line 1: hooks\.token has fewer[^\n]*\nThere is 1 warning, and --strict allows none\.\n$/,
     )
     writeFileSync(file, '{}')
-    expect(await run(folder, ['check', '--strict'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
+    expect(await runHere(folder, ['check', '--strict'])).toEqual({ code: 0, stdout: 'ok\n', stderr: '' })
   })
 
   it('prints the same warnings that the start and a reload log', { timeout: 120_000 }, async () => {
@@ -202,12 +182,12 @@ describe('svc-gateway check', () => {
     const refused = { code: 1, stdout: '', stderr: [headline, `  ${error}`, ...warnings, ''].join('\n') }
     expect(await run(folder, ['check'])).toEqual(refused)
     expect(await run(folder, ['start'])).toEqual(refused)
-    const lines = (await run(folder, ['check', '--json'])).stdout.trimEnd().split('\n')
+    const lines = (await runHere(folder, ['check', '--json'])).stdout.trimEnd().split('\n')
     expect(lines.map((line) => (JSON.parse(line) as { severity: string }).severity)).toEqual([
       'error',
       ...warnings.map(() => 'warning'),
     ])
-    const doctor = (await run(folder, ['doctor', '--offline', '--json'])).stdout
+    const doctor = (await runHere(folder, ['doctor', '--offline', '--json'])).stdout
     expect(warnings.filter((warning) => !doctor.includes(`"line":${/line (\d+)/.exec(warning)?.[1]},`))).toEqual([])
     await expect.poll(configWarnings).toEqual([...warnings, ...warnings, ...warnings])
     expect(gateway.log.join('\n')).toContain('the configuration was not taken over: line 17: log.levl')
@@ -230,7 +210,7 @@ describe('svc-gateway check', () => {
   tools: { deny: ['web_fech'] } }`,
       { mode: 0o600 },
     )
-    const { code, stderr } = await run(folder, ['check'])
+    const { code, stderr } = await runHere(folder, ['check'])
     expect(code).toBe(1)
     const kinds = ['channels.pager.key', 'hooks.mappings[0].nme', 'hooks.mappings[1]', 'warning: line 2: hooks.token']
     for (const text of [...kinds, 'There is no gone.ts', 'tools.deny names "web_fech"', 'npm i x-beeper@1.0.0'])
@@ -241,7 +221,7 @@ describe('svc-gateway check', () => {
   it('reports a rejected plugin before its unknown section', async () => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'gateway.json5'), "{ plugins: ['./pager.js'], channels: { pager: {} } }")
-    const { code, stderr } = await run(folder, ['check'])
+    const { code, stderr } = await runHere(folder, ['check'])
     expect(code).toBe(1)
     expect(stderr).toMatch(/^The plugin "\.\/pager\.js" was refused: .*relative to [^ ]*\); fix it/)
     expect(stderr).toMatch(/\nwarning: line 1: channels\.pager is ignored, because a plugin was refused /)
@@ -251,7 +231,7 @@ describe('svc-gateway check', () => {
     const folder = temporaryFolder()
     const check = async (config: string) => {
       writeFileSync(join(folder, 'gateway.json5'), config, { mode: 0o600 })
-      const { code, stdout, stderr } = await run(folder, ['check', '--json'])
+      const { code, stdout, stderr } = await runHere(folder, ['check', '--json'])
       const lines = stdout.split('\n').filter(Boolean)
       return { code, stderr, lines: lines.map((line) => JSON.parse(line) as unknown) }
     }
@@ -268,7 +248,7 @@ describe('svc-gateway check', () => {
   })
 
   it('explains how to create a configuration if there is none', async () => {
-    const { code, stderr } = await run(temporaryFolder(), ['check'])
+    const { code, stderr } = await runHere(temporaryFolder(), ['check'])
     expect([code, stderr]).toEqual([
       1,
       expect.stringContaining('does not exist; run "npm start -- setup" to create it'),
@@ -289,6 +269,6 @@ describe('svc-gateway setup', () => {
       stdout: '',
       stderr: expect.stringContaining('use --force to replace it'),
     })
-    expect(await run(folder, ['setup', '--config', file, '--force'])).toMatchObject({ code: 0 })
+    expect(await runHere(folder, ['setup', '--config', file, '--force'])).toMatchObject({ code: 0 })
   })
 })

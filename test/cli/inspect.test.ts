@@ -1,9 +1,10 @@
-// Tests the commands `runs`, `usage`, `sessions` and `tools` as child processes, against one running gateway.
+// Tests the commands `runs`, `usage`, `sessions` and `tools` against one running gateway.
 import { describe, expect, it } from 'vitest'
 import { startModel } from '../doubles/model.ts'
 import { gatewayToken, startGateway, temporaryFolder } from '../helpers.ts'
 import { share } from '../share.ts'
 import { type Done, run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 const still = { wakeMode: 'next-heartbeat', deliver: false }
 
@@ -18,7 +19,7 @@ const shared = share(async () => {
   })
   const folder = temporaryFolder()
   const env = { SVC_GATEWAY_URL: gateway.url, SVC_GATEWAY_TOKEN: gatewayToken }
-  const cli = (...args: string[]): Promise<Done> => run(folder, args, { env })
+  const cli = (...args: string[]): Promise<Done> => runHere(folder, args, { env })
   const cliWith = (input: string, ...args: string[]): Promise<Done> => run(folder, args, { env, input })
   const bare = (...args: string[]): Promise<Done> => run(folder, args)
   const work = async (message: string): Promise<string> =>
@@ -95,7 +96,7 @@ describe('svc-gateway usage', () => {
     for (const name of ['m', 'm', long])
       await gateway.post('/hooks/agent', { message: 'Hi.', model: `double/${name}`, ...still }, { prefer: 'wait=60' })
     const env = { SVC_GATEWAY_URL: gateway.url, SVC_GATEWAY_TOKEN: gatewayToken }
-    return { cli: (...args: string[]): Promise<Done> => run(temporaryFolder(), ['usage', ...args], { env }) }
+    return { cli: (...args: string[]): Promise<Done> => runHere(temporaryFolder(), ['usage', ...args], { env }) }
   })
 
   const note =

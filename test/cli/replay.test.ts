@@ -1,4 +1,4 @@
-// Tests the commands `requests` and `replay` as child processes, against a running gateway.
+// Tests the commands `requests` and `replay` against a running gateway.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { ask, gatewayToken, hookToken, spawnGateway, temporaryFolder, writeConfi
 import { program } from '../program.ts'
 import { share } from '../share.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 import { startReachable } from './reachable-gateway.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -39,7 +40,7 @@ async function start() {
     await post(path, body)
     return (await requests())[0]!.id
   }
-  return { dir, url, post, send, get, requests, cli: (...args: string[]) => run(dir, args) }
+  return { dir, url, post, send, get, requests, cli: (...args: string[]) => runHere(dir, args) }
 }
 
 const shared = share(start)
@@ -135,7 +136,7 @@ describe('svc-gateway replay <request-id>', () => {
   it('replays a request, also with another body or mapping', async () => {
     const { dir, send, cli, get } = shared()
     const id = await send('/hooks/mail', { from: 'ada', text: 'Hello' })
-    const again = await cli('replay', id)
+    const again = await run(dir, ['replay', id])
     const [, requestId, runId] = /^replayed as (\S+): run (\S+)\n$/.exec(again.stdout) ?? []
     expect((await get(`/api/requests/${requestId}`)).body).toMatchObject({ replayOf: id, runIds: [runId] })
 
@@ -168,7 +169,7 @@ describe('svc-gateway replay <request-id>', () => {
     const dir = temporaryFolder()
     writeConfig(dir)
     writeFileSync(join(dir, 'gateway.json'), 'none')
-    expect(await run(dir, args)).toEqual({ code: 1, stdout: '', stderr: sentence })
+    expect(await runHere(dir, args)).toEqual({ code: 1, stdout: '', stderr: sentence })
   })
 })
 
@@ -355,7 +356,7 @@ describe('a command that calls the gateway', () => {
   ])('says what is wrong with the section of the gateway, and looks at nothing else: %j', async (changes, words) => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'gateway.json5'), JSON.stringify({ plugins: ['./not-there.js'], ...changes }))
-    const { code, stderr } = await run(dir, ['requests'])
+    const { code, stderr } = await runHere(dir, ['requests'])
     expect([code, stderr]).toEqual([1, expect.stringMatching(words)])
   })
 

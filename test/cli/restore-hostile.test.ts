@@ -24,6 +24,7 @@ import { share } from '../share.ts'
 import { silent, url } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 /** The folder of a backup as it is unpacked. */
 const genuine = share(async () => {
@@ -65,9 +66,9 @@ function pack({ change = () => undefined, manifest = {}, config, tar = [] }: Hos
 
 const target = ['--config', 'gateway.json5']
 
-async function expectRefusal(archive: string, reason: string | RegExp): Promise<void> {
+async function expectRefusal(archive: string, reason: string | RegExp, runOne = runHere): Promise<void> {
   const dir = temporaryFolder()
-  const refused = await run(dir, ['restore', archive, ...target])
+  const refused = await runOne(dir, ['restore', archive, ...target])
   expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(reason) })
   expect(
     refused.stderr
@@ -94,6 +95,7 @@ describe('an archive with anything else than files and folders', () => {
     await expectRefusal(
       pack({ change }),
       /is not restored: it has files\/\S+, which is neither a file nor a folder\.\n$/,
+      run,
     )
   })
 
@@ -204,7 +206,7 @@ describe('an archive that is not what `backup` writes', () => {
   it('is refused when it is a folder or a FIFO', async () => {
     const folder = temporaryFolder()
     execFileSync('mkfifo', [join(folder, 'pipe')])
-    for (const path of [folder, join(folder, 'pipe')]) await expectRefusal(path, /is not a file; name the archive/)
+    for (const path of [folder, join(folder, 'pipe')]) await expectRefusal(path, /is not a file; name the archive/, run)
   })
 
   it('escapes its names', async () => {

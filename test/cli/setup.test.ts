@@ -13,6 +13,7 @@ import type { Wire } from '../doubles/wire.ts'
 import { temporaryFolder } from '../helpers.ts'
 import { program } from '../program.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 import { startReachable } from './reachable-gateway.ts'
 
 const key = 'sk-setup-key-0123456789abcdef'
@@ -99,7 +100,7 @@ describe('svc-gateway setup with options', () => {
   ])('uses $variable for the provider $kind', async ({ kind, variable, start, header, path }) => {
     const [server, folder] = [await startServer(start), temporaryFolder()]
     const args = ['setup', '--yes', '--model', `${kind}/some-model`, '--base-url', server.url + path]
-    const done = await run(folder, args, { env: { [variable]: key } })
+    const done = await runHere(folder, args, { env: { [variable]: key } })
     expect(done).toMatchObject({ code: 0, stderr: '' })
     expect(done.stdout).toMatch(new RegExp(`^${kind}/some-model replied in [\\d.]+ s: Hello there\\.$`, 'm'))
     expect(done.stdout).toContain(`The gateway reads these variables at its start: ${variable}.`)
@@ -117,13 +118,13 @@ describe('svc-gateway setup with options', () => {
     const channel = ['--channel', 'telegram', ...settings(`channels.telegram.apiRoot=${apiRoot}`)]
     const env = { MODEL_KEY: key, TELEGRAM_BOT_TOKEN: botToken }
 
-    const refusedKey = await run(folder, model, { env })
+    const refusedKey = await runHere(folder, model, { env })
     expect(refusedKey).toMatchObject({ code: 1, stdout: '' })
     expect(refusedKey.stderr).toMatch(
       /^double\/m did not reply\. The model's service refused the credential \(401\); .+ Nothing was written; .+\n$/,
     )
     expect(refusedKey.stderr).not.toContain(key)
-    expect(await run(folder, [...model, ...channel], { env })).toEqual({
+    expect(await runHere(folder, [...model, ...channel], { env })).toEqual({
       code: 1,
       stdout: '',
       stderr:
@@ -132,7 +133,7 @@ describe('svc-gateway setup with options', () => {
     })
     expect(written(folder)).toEqual([])
     const requests = server.requests.length
-    expect(await run(folder, [...model, ...channel, '--no-test'], { env })).toMatchObject({ code: 0, stderr: '' })
+    expect(await runHere(folder, [...model, ...channel, '--no-test'], { env })).toMatchObject({ code: 0, stderr: '' })
     expect(server.requests.length).toBe(requests)
     expect(written(folder)).toEqual(['gateway.json5'])
   })
@@ -153,7 +154,7 @@ describe('svc-gateway setup with options', () => {
       })`
     writeFileSync(join(folder, 'pager.mjs'), plugin)
     const args = ['setup', '--channel', 'pager', ...settings('plugins=./pager.mjs')]
-    const { code, stdout, stderr } = await run(folder, [...args, '--json'])
+    const { code, stdout, stderr } = await runHere(folder, [...args, '--json'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(JSON.parse(stdout)).toMatchObject({ channels: [{ name: 'pager', state: 'connected' }] })
     expect(readFileSync(join(folder, 'told'), 'utf8')).toBe('not stored')
@@ -168,12 +169,12 @@ export default defineChannel({ name: 'pager', description: 'Pages.', limits: { m
     writeFileSync(join(folder, 'pager.mjs'), plugin)
     writeFileSync(join(folder, 'pin'), 'pin-of-the-pager\n')
     const args = settings('plugins=./pager.mjs', 'channels.pager.pin={ file: "pin" }')
-    const done = await run(folder, ['setup', ...args])
+    const done = await runHere(folder, ['setup', ...args])
     expect(done.stdout).toContain(
       'pager was not tried. The channel needs the package no-such-package; run: npm i no-such-package@1.0.0\n',
     )
     expect(parse(folder)).toMatchObject({ plugins: ['./pager.mjs'], channels: { pager: { pin: { file: 'pin' } } } })
-    expect(await run(folder, ['check'])).toMatchObject({ code: 0, stdout: './pager.mjs: channel pager\nok\n' })
+    expect(await runHere(folder, ['check'])).toMatchObject({ code: 0, stdout: './pager.mjs: channel pager\nok\n' })
   })
 
   it('offers the provider of a plugin as the built-in ones: its key, and its server on this machine', async () => {
@@ -186,7 +187,7 @@ export default defineProvider({ name: 'house-models', description: 'Our models.'
   models: async () => () => { throw new Error('no model') } })`
     writeFileSync(join(folder, 'house.mjs'), plugin)
     const set = (model: string, env: Record<string, string>) =>
-      run(folder, ['setup', '--no-test', '--force', '--model', model, ...settings('plugins=./house.mjs')], { env })
+      runHere(folder, ['setup', '--no-test', '--force', '--model', model, ...settings('plugins=./house.mjs')], { env })
     expect((await set('house-models/large', {})).stderr).toContain(
       'The provider house-models needs an API key; set HOUSE_KEY, or name another variable',
     )
@@ -202,7 +203,7 @@ export default defineProvider({ name: 'house-models', description: 'Our models.'
     const folder = temporaryFolder()
     const before = '{ gateway: { port: 1111 } }'
     writeFileSync(join(folder, 'gateway.json5'), before, { mode: 0o600 })
-    expect((await run(folder, ['setup', '--force', '--port', '2222'])).stdout).toMatch(/^Kept the old file as /)
+    expect((await runHere(folder, ['setup', '--force', '--port', '2222'])).stdout).toMatch(/^Kept the old file as /)
     const [, kept = ''] = written(folder)
     expect(kept).toMatch(/^gateway\.json5\.before-setup-\d{8}T\d{6}Z$/)
     expect(readFileSync(join(folder, kept), 'utf8')).toBe(before)
@@ -222,7 +223,7 @@ export default defineProvider({ name: 'house-models', description: 'Our models.'
     [settings('plugins=./missing.ts'), 'The plugin "./missing.ts" was refused'],
   ])('refuses %j', async (args, message) => {
     const folder = temporaryFolder()
-    const done = await run(folder, ['setup', ...args])
+    const done = await runHere(folder, ['setup', ...args])
     expect(done).toMatchObject({ code: 1, stdout: '' })
     expect(done.stderr.trim().split('\n')).toEqual([expect.stringContaining(message)])
     expect(done.stderr).not.toContain('secret-0123')
