@@ -32,8 +32,8 @@ export interface OtlpReceiver {
   spans: ReceivedSpan[]
   /** The headers and the content types of the requests. */
   requests: { path: string; headers: IncomingHttpHeaders }[]
-  /** Resolves with all spans when one has this name. */
-  until(name: string | RegExp): Promise<readonly ReceivedSpan[]>
+  /** Resolves with all spans, or with those of a trace, when one of them has this name. */
+  until(name: string, traceId?: string): Promise<readonly ReceivedSpan[]>
 }
 
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
@@ -68,10 +68,10 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
     requests,
-    until: async (name) => {
-      const isNamed = (span: ReceivedSpan) => (typeof name === 'string' ? span.name === name : name.test(span.name))
-      while (!spans.some(isNamed)) await once(arrivals, 'spans')
-      return spans
+    until: async (name, traceId) => {
+      const wanted = () => (traceId === undefined ? spans : spans.filter((span) => span.traceId === traceId))
+      while (!wanted().some((span) => span.name === name)) await once(arrivals, 'spans')
+      return wanted()
     },
   }
 }

@@ -1,6 +1,5 @@
 // Starts a gateway as a process, and reads from it and from the store that it leaves behind.
 import { setTimeout as delay } from 'node:timers/promises'
-import { onTestFinished } from 'vitest'
 import type { Store } from '../../core/store/store.ts'
 import { openStore } from '../store/open-store.ts'
 import {
@@ -13,15 +12,16 @@ import {
   spawnGateway,
   writeConfig,
 } from '../helpers.ts'
+import { closeAtEnd } from '../share.ts'
 
-/** Starts a gateway that is killed, at the latest, when the test ends. */
+/** Starts a gateway that is killed, at the latest, when the test ends, or the block that shares it. */
 export async function start(
   dir: string,
   changes: Document = {},
   options: Parameters<typeof spawnGateway>[1] = {},
 ): Promise<GatewayProcess> {
   const gateway = await spawnGateway(writeConfig(dir, { log: { level: 'error' }, ...changes }), options)
-  onTestFinished(async () => void (await gateway.end('SIGKILL')))
+  closeAtEnd(() => gateway.end('SIGKILL'))
   return gateway
 }
 

@@ -1,4 +1,5 @@
 // Tests traces end to end: a gateway as a process, a receiver that speaks OTLP, and doubles of a model and a web page.
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
@@ -12,11 +13,16 @@ import { tracePackages } from '../../core/telemetry/tracer.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { type Document, gatewayToken, temporaryFolder } from '../helpers.ts'
 import { ended, get, post, start } from '../reliability/process.ts'
-import { closeAtEnd } from '../share.ts'
+import { closeAtEnd, share } from '../share.ts'
 
-const traceId = '0af7651916cd43dd8448eb211c80319c'
 const spanId = 'b7ad6b7169203331'
-const traceparent = `00-${traceId}-${spanId}-01`
+
+/** What the sender of a request adds to it. */
+function sendTrace() {
+  const traceId = randomBytes(16).toString('hex')
+  return { traceId, traceparent: `00-${traceId}-${spanId}-01` }
+}
+
 const secret = 'a-secret-of-the-configuration'
 
 const plugin = `
@@ -55,6 +61,44 @@ async function setUp() {
   return { model, otlp, dir, config }
 }
 
+/** A gateway whose tests have a trace each. It says which modules of OpenTelemetry it loads. */
+const shared = share(async () => {
+  const { model, otlp, dir, config } = await setUp()
+  const google = await startGoogle()
+  closeAtEnd(() => google.close())
+  const pages = { listed: await startPage(), other: await startPage() }
+  const settings: Document = {
+    ...config,
+    providers: {
+      ...(config['providers'] as object),
+      mine: { kind: 'google', apiKey: secret, baseUrl: `${google.url}/v1beta` },
+    },
+    tools: { ...(config['tools'] as object), web: { allowHosts: [pages.listed.host, pages.other.host] } },
+    telemetry: { propagateTo: [pages.listed.host] },
+  }
+  const env = {
+    ...variables(otlp),
+    OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-key=abc',
+  }
+  const gateway = await start(dir, settings, { env, nodeOptions: watchModules(dir) })
+  return { model, google, otlp, pages, gateway }
+})
+
+/** Options of Node that print the modules of OpenTelemetry as they are loaded. */
+function watchModules(dir: string): string[] {
+  const file = join(dir, 'watch.mjs')
+  writeFileSync(
+    file,
+    `import { registerHooks } from 'node:module'
+     registerHooks({ load: (url, context, next) => {
+       if (url.includes('opentelemetry')) process.stdout.write('loaded ' + url + '\\n')
+       return next(url, context)
+     } })`,
+  )
+  return ['--import', file]
+}
+
 const run = { message: 'What is the plan?', channel: 'console', wakeMode: 'next-heartbeat' }
 
 /** The children of a span, in the order of their start. */
@@ -71,18 +115,15 @@ const find = (spans: readonly ReceivedSpan[], name: string): ReceivedSpan => {
 
 describe('a webhook', () => {
   it('is one trace from the request to the delivery, which continues that of the sender', async () => {
-    const { model, otlp, dir, config } = await setUp()
-    const env = {
-      ...variables(otlp),
-      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-      OTEL_EXPORTER_OTLP_HEADERS: 'x-key=abc',
-    }
-    const gateway = await start(dir, config, { env })
+    const { model, otlp, gateway } = shared()
+    const { traceId, traceparent } = sendTrace()
+    const begun = Date.now()
     model.script({ tool: 'measure', args: { text: 'private words' } }, { tool: 'fail', args: {} }, { text: 'A reply.' })
     const headers = { traceparent, tracestate: 'vendor=1' }
     const { runId } = (await post(gateway.url, ['agent', run, headers])).body
-    const spans = await otlp.until('send console')
-    await otlp.until('run main')
+    await otlp.until('send console', traceId)
+    await otlp.until('run main', traceId)
+    const spans = otlp.spans.filter(({ startedAt }) => startedAt >= begun)
 
     const request = find(spans, 'POST /hooks/agent')
     expect(request).toMatchObject({
@@ -164,22 +205,19 @@ describe('a webhook', () => {
     })
     expect((await get(gateway.url, `/runs/${runId}`)).body.traceId).toBe(traceId)
     const lines = gateway.log.map((line) => JSON.parse(line))
-    expect(lines.find(({ msg }) => msg === 'run ended')).toMatchObject({ runId, traceId })
-    expect(lines.find(({ msg }) => msg === 'tool failed')).toMatchObject({ runId, traceId })
+    for (const msg of ['run ended', 'tool failed'])
+      expect(lines).toContainEqual(expect.objectContaining({ msg, runId, traceId }))
   })
 })
 
 describe('the name of a provider', () => {
   it('is that of its service, whatever its section is called', async () => {
-    const { otlp, dir, config } = await setUp()
-    const wire = await startGoogle()
-    closeAtEnd(() => wire.close())
-    wire.script({ text: 'A reply.' })
-    const providers = { mine: { kind: 'google', apiKey: secret, baseUrl: `${wire.url}/v1beta` } }
-    const agents = { defaults: { model: 'mine/gemini-3-pro-preview', heartbeat: { every: '0' } } }
-    const gateway = await start(dir, { ...config, providers, agents }, { env: variables(otlp) })
-    await post(gateway.url, ['agent', run])
-    const spans = await otlp.until('invoke_agent main')
+    const { google, otlp, gateway } = shared()
+    const { traceId, traceparent } = sendTrace()
+    google.script({ text: 'A reply.' })
+    const body = { ...run, model: 'mine/gemini-3-pro-preview', deliver: false }
+    await post(gateway.url, ['agent', body, { traceparent }])
+    const spans = await otlp.until('invoke_agent main', traceId)
     const model = { 'gen_ai.provider.name': 'gcp.gemini', 'gen_ai.request.model': 'gemini-3-pro-preview' }
     expect(find(spans, 'invoke_agent main').attributes).toMatchObject(model)
     expect(find(spans, 'chat gemini-3-pro-preview').attributes).toMatchObject(model)
@@ -231,6 +269,7 @@ describe('a gateway that is killed', () => {
     model.script({ hang: true }, { text: 'First.' }, { text: 'Second.' })
     const first = (await post(gateway.url, ['agent', run])).body.runId as string
     await model.request(0)
+    const { traceId, traceparent } = sendTrace()
     const second = (await post(gateway.url, ['agent', run, { traceparent }])).body.runId as string
     const requests = () => otlp.spans.filter(({ name }) => name === 'POST /hooks/agent')
     await expect.poll(requests).toHaveLength(2)
@@ -270,14 +309,10 @@ async function startPage() {
 
 describe('the traceparent of a call', () => {
   it('goes to the model and to hosts that are listed, and to no other', async () => {
-    const { model, otlp, dir, config } = await setUp()
-    const [listed, other] = [await startPage(), await startPage()]
-    const settings = {
-      ...config,
-      tools: { ...(config['tools'] as object), web: { allowHosts: [listed.host, other.host] } },
-      telemetry: { propagateTo: [listed.host] },
-    }
-    const gateway = await start(dir, settings, { env: variables(otlp) })
+    const { model, otlp, gateway, pages } = shared()
+    const { listed, other } = pages
+    const { traceId, traceparent } = sendTrace()
+    const before = model.requests.length
     const url = { listed: `http://${listed.host}/`, other: `http://${other.host}/` }
     model.script(
       { tool: 'visit', args: { url: url.listed } },
@@ -288,42 +323,53 @@ describe('the traceparent of a call', () => {
     )
     const headers = { traceparent, tracestate: 'vendor=1', prefer: 'wait=20' }
     await post(gateway.url, ['agent', { ...run, deliver: false }, headers])
-    const spans = await otlp.until('POST /hooks/agent')
+    const spans = await otlp.until('POST /hooks/agent', traceId)
     const sent = (name: string) =>
       spans.filter((span) => span.name === name).map((span) => `00-${traceId}-${span.spanId}-01`)
-    expect(model.requests.map((request) => request.headers['traceparent'])).toEqual(sent('chat m'))
-    expect(model.requests[0]?.headers['tracestate']).toBe('vendor=1')
+    const requests = model.requests.slice(before)
+    expect(requests.map((request) => request.headers['traceparent'])).toEqual(sent('chat m'))
+    expect(requests[0]?.headers['tracestate']).toBe('vendor=1')
     const [visit, fetched] = [sent('execute_tool visit')[0], sent('execute_tool web_fetch')[0]]
     expect(listed.requests.map((request) => request.traceparent)).toEqual([visit, fetched])
     expect(other.requests.map((request) => request.traceparent)).toEqual([undefined, undefined])
   })
 
   it('says that the trace is not recorded if the sender does not record it', async () => {
-    const { model, otlp, dir, config } = await setUp()
-    const gateway = await start(dir, config, { env: variables(otlp) })
+    const { model, otlp, gateway } = shared()
+    const { traceId } = sendTrace()
     model.script({ text: 'Done.' }, { text: 'Done.' })
+    const quiet = { ...run, deliver: false }
     const headers = { traceparent: `00-${traceId}-${spanId}-00`, prefer: 'wait=20' }
-    const { runId } = (await post(gateway.url, ['agent', run, headers])).body
-    expect(model.requests[0]?.headers['traceparent']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`))
+    const { runId } = (await post(gateway.url, ['agent', quiet, headers])).body
+    expect(model.requests.at(-1)?.headers['traceparent']).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`))
     expect((await get(gateway.url, `/runs/${runId}`)).body.traceId).toBe(traceId)
-    await post(gateway.url, ['agent', run, { prefer: 'wait=20' }])
-    await otlp.until('POST /hooks/agent')
+    const next = sendTrace()
+    await post(gateway.url, ['agent', quiet, { traceparent: next.traceparent, prefer: 'wait=20' }])
+    await otlp.until('POST /hooks/agent', next.traceId)
     expect(otlp.spans.map((span) => span.traceId)).not.toContain(traceId)
   })
 })
 
 describe('the standard variables', () => {
-  it('choose the protocol, the name of the service and the sampler', async () => {
+  it('choose the protocol, the name of the service and the sampler; a stop sends what is left', async () => {
     const { model, otlp, dir, config } = await setUp()
-    const env = { ...variables(otlp), OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_SERVICE_NAME: 'my-gateway' }
+    const env = {
+      ...variables(otlp),
+      OTEL_BSP_SCHEDULE_DELAY: '60000',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_SERVICE_NAME: 'my-gateway',
+    }
     const gateway = await start(dir, config, { env })
     model.script({ text: 'Done.' }, { text: 'Done.' })
     const { runId } = (await post(gateway.url, ['agent', run, { prefer: 'wait=20' }])).body
-    await otlp.until('POST /hooks/agent')
+    const { traceId } = (await get(gateway.url, `/runs/${runId}`)).body
+    expect(otlp.spans).toEqual([])
+    expect(await gateway.end('SIGTERM')).toBe(0)
+    const names = ['POST /hooks/agent', 'chat m', 'invoke_agent main', 'run main', 'send console']
+    expect(namesOf(otlp.spans).toSorted()).toEqual(names)
     expect(otlp.spans[0]?.resource).toMatchObject({ 'service.name': 'my-gateway' })
     expect(otlp.requests[0]?.headers['content-type']).toBe('application/json')
-    expect((await get(gateway.url, `/runs/${runId}`)).body.traceId).toBe(otlp.spans[0]?.traceId)
-    await gateway.end('SIGTERM')
+    expect(otlp.spans[0]?.traceId).toBe(traceId)
 
     otlp.requests.length = 0
     const quiet = await start(dir, config, { env: { ...env, OTEL_TRACES_SAMPLER: 'always_off' } })
@@ -335,15 +381,8 @@ describe('the standard variables', () => {
 
   it('turn traces off, and then no module of OpenTelemetry is loaded and no trace is stored or sent', async () => {
     const { model, otlp, dir, config } = await setUp()
-    writeFileSync(
-      join(dir, 'watch.mjs'),
-      `import { registerHooks } from 'node:module'
-       registerHooks({ load: (url, context, next) => {
-         if (url.includes('opentelemetry')) process.stdout.write('loaded ' + url + '\\n')
-         return next(url, context)
-       } })`,
-    )
-    const nodeOptions = ['--import', join(dir, 'watch.mjs')]
+    const nodeOptions = watchModules(dir)
+    const { traceparent } = sendTrace()
     model.otherwise({ text: 'Done.' })
     const loaded = (output: string[]) => output.filter((line) => line.startsWith('loaded '))
     for (const env of [{}, { ...variables(otlp), OTEL_SDK_DISABLED: 'true' }]) {
@@ -355,8 +394,7 @@ describe('the standard variables', () => {
     }
     expect(model.requests.map((request) => request.headers['traceparent'])).toEqual([undefined, undefined])
     expect(otlp.requests).toEqual([])
-    const traced = await start(dir, config, { env: variables(otlp), nodeOptions })
-    expect(loaded(traced.output)).not.toEqual([])
+    expect(loaded(shared().gateway.output)).not.toEqual([])
   })
 })
 
@@ -378,37 +416,28 @@ describe('a receiver', () => {
     expect(await gateway.end('SIGTERM')).toBe(0)
     expect(new Set(problems().map((line) => JSON.parse(line).reason)).size).toBe(problems().length)
   })
-
-  it('gets what is left when the gateway stops', async () => {
-    const { model, otlp, dir, config } = await setUp()
-    const gateway = await start(dir, config, { env: { ...variables(otlp), OTEL_BSP_SCHEDULE_DELAY: '60000' } })
-    model.script({ text: 'Done.' })
-    await post(gateway.url, ['agent', run, { prefer: 'wait=20' }])
-    expect(otlp.spans).toEqual([])
-    expect(await gateway.end('SIGTERM')).toBe(0)
-    const names = ['POST /hooks/agent', 'chat m', 'invoke_agent main', 'run main', 'send console']
-    expect(namesOf(otlp.spans).toSorted()).toEqual(names)
-  })
 })
 
 describe('a request', () => {
   it('that is not authenticated has no span', async () => {
-    const { model, otlp, dir, config } = await setUp()
-    const gateway = await start(dir, config, { env: variables(otlp) })
+    const { model, otlp, gateway } = shared()
+    const { traceId, traceparent } = sendTrace()
+    const begun = Date.now()
     model.script({ text: 'Done.' })
     const strange = { authorization: 'Bearer wrong', traceparent }
     expect((await post(gateway.url, ['agent', run, strange])).status).toBe(401)
-    await post(gateway.url, ['agent', run, { traceparent: 'nonsense', prefer: 'wait=20' }])
-    await otlp.until('POST /hooks/agent')
-    const requests = otlp.spans.filter(({ kind }) => kind === 'server')
+    const headers = { traceparent: 'nonsense', prefer: 'wait=20' }
+    const { runId } = (await post(gateway.url, ['agent', { ...run, deliver: false }, headers])).body
+    await otlp.until('POST /hooks/agent', (await get(gateway.url, `/runs/${runId}`)).body.traceId)
+    const requests = otlp.spans.filter(({ kind, startedAt }) => kind === 'server' && startedAt >= begun)
     expect(requests).toMatchObject([{ attributes: { 'http.response.status_code': 200 } }])
     expect(requests[0]).not.toHaveProperty('parentId')
     expect(requests[0]?.traceId).not.toBe(traceId)
   })
 
   it('that fails is one trace with the run that repeats it', async () => {
-    const { model, otlp, dir, config } = await setUp()
-    const gateway = await start(dir, config, { env: variables(otlp) })
+    const { model, otlp, gateway } = shared()
+    const { traceId, traceparent } = sendTrace()
     model.script({ status: 400, body: { error: { message: `no ${secret}` } } }, { text: 'Done.' })
     const { runId } = (
       await post(gateway.url, ['agent', { ...run, deliver: false }, { traceparent, prefer: 'wait=20' }])
@@ -419,8 +448,10 @@ describe('a request', () => {
     })
     const { runId: again } = (await retry.json()) as { runId: string }
     await ended(gateway.url, again)
-    await expect.poll(() => namesOf(otlp.spans).filter((name) => name === 'run main')).toHaveLength(2)
-    const [failed, repeated] = otlp.spans.filter(({ name }) => name === 'run main') as [ReceivedSpan, ReceivedSpan]
+    const spans = () => otlp.spans.filter((span) => span.traceId === traceId)
+    const runs = () => spans().filter(({ name }) => name === 'run main')
+    await expect.poll(runs).toHaveLength(2)
+    const [failed, repeated] = runs() as [ReceivedSpan, ReceivedSpan]
     expect(failed).toMatchObject({
       traceId,
       status: 'error',
@@ -428,14 +459,14 @@ describe('a request', () => {
       attributes: { 'error.type': 'model_failed' },
     })
     expect(repeated).toMatchObject({ traceId, parentId: failed.spanId, status: 'unset' })
-    expect(find(otlp.spans, 'chat m')).toMatchObject({ status: 'error', attributes: { 'error.type': 'model_failed' } })
+    expect(find(spans(), 'chat m')).toMatchObject({ status: 'error', attributes: { 'error.type': 'model_failed' } })
   })
 })
 
 describe('other work', () => {
   it('that a tool starts belongs to its call, and what no request starts is a trace of its own', async () => {
-    const { model, otlp, dir, config } = await setUp()
-    const gateway = await start(dir, config, { env: variables(otlp) })
+    const { model, otlp, gateway } = shared()
+    const { traceId, traceparent } = sendTrace()
     model.otherwise({ text: 'Done.' })
     model.script({ tool: 'delegate', args: {} })
     await post(gateway.url, ['agent', { ...run, deliver: false }, { traceparent, prefer: 'wait=20' }])
