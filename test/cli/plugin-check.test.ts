@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { runTests } from '../../core/cli/plugin/run-tests.ts'
 import { temporaryFolder } from '../helpers.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 const limits = { timeout: 60_000 }
 
@@ -94,7 +95,7 @@ describe('svc-gateway plugin check', limits, () => {
       'dice/src/dice.ts': dice,
     })
     const prove = 'Prove what it does when it is used: svc-gateway plugin check'
-    expect(await run(folder, ['plugin', 'check', 'dice'])).toEqual({
+    expect(await runHere(folder, ['plugin', 'check', 'dice'])).toEqual({
       code: 0,
       stdout: [
         'svc-dice 1.2.0: toolset dice (roll)',
@@ -106,7 +107,7 @@ describe('svc-gateway plugin check', limits, () => {
       ].join('\n'),
       stderr: '',
     })
-    const inside = await run(join(folder, 'dice'), ['plugin', 'check', '--json'])
+    const inside = await runHere(join(folder, 'dice'), ['plugin', 'check', '--json'])
     expect(JSON.parse(inside.stdout)).toEqual({
       plugin: './',
       package: 'svc-dice 1.2.0',
@@ -123,7 +124,7 @@ describe('svc-gateway plugin check', limits, () => {
   it('refuses a package that needs another gateway', async () => {
     const manifest = { name: 'svc-dice', version: '1.2.0', type: 'module', peerDependencies: { 'svc-gateway': '>=9' } }
     const folder = folderWith({ 'package.json': JSON.stringify(manifest), 'index.ts': dice })
-    const { code, stderr } = await run(folder, ['plugin', 'check'])
+    const { code, stderr } = await runHere(folder, ['plugin', 'check'])
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining('was refused: svc-dice 1.2.0 needs svc-gateway >=9, this is 0.1.0; update'),
@@ -133,7 +134,7 @@ describe('svc-gateway plugin check', limits, () => {
   it('warns of a package that does not say which gateway it needs', async () => {
     const manifest = { name: 'svc-dice', version: '1.2.0', type: 'module' }
     const folder = folderWith({ 'package.json': JSON.stringify(manifest), 'index.ts': dice })
-    const { code, stdout, stderr } = await run(folder, ['plugin', 'check'])
+    const { code, stdout, stderr } = await runHere(folder, ['plugin', 'check'])
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
@@ -147,8 +148,8 @@ describe('svc-gateway plugin check', limits, () => {
 
   it('accepts warnings unless --strict is given', async () => {
     const folder = folderWith({ 'loud.mjs': `console.log('Hello.')\n${dice}` })
-    expect(await run(folder, ['plugin', 'check', 'loud.mjs'])).toMatchObject({ code: 0 })
-    const { code, stderr } = await run(folder, ['plugin', 'check', 'loud.mjs', '--strict'])
+    expect(await runHere(folder, ['plugin', 'check', 'loud.mjs'])).toMatchObject({ code: 0 })
+    const { code, stderr } = await runHere(folder, ['plugin', 'check', 'loud.mjs', '--strict'])
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
@@ -186,7 +187,7 @@ describe('svc-gateway plugin check', limits, () => {
     ],
   ])('names a module that %s', async (_what, code, sentence) => {
     const folder = folderWith({ 'odd.mjs': code })
-    const done = await run(folder, ['plugin', 'check', 'odd.mjs', '--json'])
+    const done = await runHere(folder, ['plugin', 'check', 'odd.mjs', '--json'])
     expect(done.code).toBe(1)
     const { findings } = JSON.parse(done.stdout) as { findings: { severity: string; sentence: string }[] }
     expect(findings.filter(({ severity }) => severity === 'error').map((one) => one.sentence)).toEqual([
@@ -195,7 +196,7 @@ describe('svc-gateway plugin check', limits, () => {
   })
 
   it('says that there is nothing', async () => {
-    expect(await run(temporaryFolder(), ['plugin', 'check', 'dice.ts'])).toEqual({
+    expect(await runHere(temporaryFolder(), ['plugin', 'check', 'dice.ts'])).toEqual({
       code: 1,
       stdout: '',
       stderr: 'There is no file or folder dice.ts; name the folder of the package, or its module.\n',
@@ -236,7 +237,7 @@ describe('svc-gateway plugin check --test', limits, () => {
   }
 
   async function rate(folder: string) {
-    const { code, stdout, stderr } = await run(folder, ['plugin', 'check', '--test', '--json'])
+    const { code, stdout, stderr } = await runHere(folder, ['plugin', 'check', '--test', '--json'])
     const { level, next, suites } = JSON.parse(stdout) as {
       level: string
       next?: { lacks: string[] }
@@ -248,7 +249,7 @@ describe('svc-gateway plugin check --test', limits, () => {
   it('finds gold in a package that has everything', async () => {
     const folder = packageWith([entry], whole)
     expect(await rate(folder)).toEqual({ code: 0, stderr: '', level: 'gold', lacks: [], suites: [entry] })
-    expect((await run(folder, ['plugin', 'check', '--test'])).stdout).toMatch(
+    expect((await runHere(folder, ['plugin', 'check', '--test'])).stdout).toMatch(
       /\nok, gold: [^\n]+\nNot proven: that it works with the service itself, because the tests of a suite use a double\.\n$/,
     )
   })
@@ -325,10 +326,10 @@ describe('svc-gateway plugin check --test', limits, () => {
 
   it('does not run the tests of what a gateway would refuse, or of a single module', async () => {
     const folder = packageWith([], { 'dice.ts': 'export default []' }, 'node touch.js')
-    const refused = await run(folder, ['plugin', 'check', '--test', '--json'])
+    const refused = await runHere(folder, ['plugin', 'check', '--test', '--json'])
     expect(refused.code).toBe(1)
     expect(JSON.parse(refused.stdout)).not.toHaveProperty('suites')
-    expect(await run(folder, ['plugin', 'check', 'dice.ts', '--test'])).toEqual({
+    expect(await runHere(folder, ['plugin', 'check', 'dice.ts', '--test'])).toEqual({
       code: 1,
       stdout: '',
       stderr: '--test: dice.ts is not the folder of a package with a script `test` in package.json.\n',

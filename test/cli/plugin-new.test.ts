@@ -11,6 +11,7 @@ import { baseDocument, type Document, temporaryFolder, writeConfig } from '../he
 import { developmentPackages, installPackage } from '../install-package.ts'
 import { share } from '../share.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const kinds = ['channel', 'toolset', 'preset', 'provider', 'command']
@@ -22,7 +23,7 @@ const shared = share(async () => {
   installPackage(dir, { others: developmentPackages })
   symlinkSync(join(root, 'node_modules', '.bin', 'vitest'), join(dir, 'node_modules', '.bin', 'vitest'))
   const written = await Promise.all(
-    kinds.map((kind) => run(dir, ['plugin', 'new', `my-${kind}`, '--kind', kind, ...panelOf(kind)])),
+    kinds.map((kind) => runHere(dir, ['plugin', 'new', `my-${kind}`, '--kind', kind, ...panelOf(kind)])),
   )
   return { dir, written }
 })
@@ -37,7 +38,7 @@ async function checkWith(kind: string, test: string) {
   const manifest = JSON.parse(text) as { scripts: object }
   writeFileSync(file, JSON.stringify({ ...manifest, scripts: { ...manifest.scripts, test } }))
   try {
-    return await run(dir, ['plugin', 'check', folderOf(kind), '--test', '--strict'])
+    return await runHere(dir, ['plugin', 'check', folderOf(kind), '--test', '--strict'])
   } finally {
     writeFileSync(file, text)
   }
@@ -119,7 +120,7 @@ describe('svc-gateway plugin new', () => {
       MY_PRESET_SECRET: 'c'.repeat(32),
       HOOK_TOKEN: 'd'.repeat(32),
     }
-    expect(await run(dir, ['check', '--config', file], { env: secrets })).toMatchObject({
+    expect(await runHere(dir, ['check', '--config', file], { env: secrets })).toMatchObject({
       code: 0,
       stdout: [
         './svc-gateway-plugin-my-channel/src/index.ts (svc-gateway-plugin-my-channel 0.1.0): channel my-channel',
@@ -143,7 +144,7 @@ describe('svc-gateway plugin new', () => {
     ['weather', 'widget', "error: option '--kind <kind>' argument 'widget' is invalid."],
   ])('refuses the name %s for a %s', async (name, kind, message) => {
     const dir = temporaryFolder()
-    const ended = await run(dir, ['plugin', 'new', name, '--kind', kind])
+    const ended = await runHere(dir, ['plugin', 'new', name, '--kind', kind])
     expect(ended).toMatchObject({ code: 1, stdout: '' })
     expect(ended.stderr).toMatch(new RegExp(`^${RegExp.escape(message)}.*\\n$`))
     expect(readdirSync(dir).filter((one) => one.startsWith('svc-'))).toEqual([])
@@ -151,7 +152,7 @@ describe('svc-gateway plugin new', () => {
 
   it('refuses a panel for what has none', async () => {
     const dir = temporaryFolder()
-    expect(await run(dir, ['plugin', 'new', 'weather', '--kind', 'provider', '--panel'])).toEqual({
+    expect(await runHere(dir, ['plugin', 'new', 'weather', '--kind', 'provider', '--panel'])).toEqual({
       code: 1,
       stdout: '',
       stderr: '--panel: a provider has no panel; a channel, a toolset or a preset may have one.\n',

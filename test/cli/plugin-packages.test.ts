@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../helpers.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 const packed = fileURLToPath(new URL('../fixtures/svc-gateway-plugin-almanac-1.0.0.tgz', import.meta.url))
 const almanac = 'svc-gateway-plugin-almanac'
@@ -34,7 +35,9 @@ function start(plugins = '') {
   writeFileSync(file, text(plugins), { mode: 0o600 })
   const env = { npm_config_registry: `http://127.0.0.1:${(registry.address() as AddressInfo).port}/` }
   const plugin = (...args: string[]) => run(dir, ['plugin', ...args, '--config', file], { env })
-  return { dir, file, plugin, config: () => readFileSync(file, 'utf8') }
+  /** For what imports no plugin that changes. */
+  const pluginHere = (...args: string[]) => runHere(dir, ['plugin', ...args, '--config', file], { env })
+  return { dir, file, plugin, pluginHere, config: () => readFileSync(file, 'utf8') }
 }
 
 /** Packs a package with this module. */
@@ -50,7 +53,7 @@ function pack(dir: string, { name, code, manifest = {} }: { name: string; code: 
 
 describe('plugin add', () => {
   it('installs a package without its scripts, adds it, lists and removes it', async () => {
-    const { dir, file, plugin, config } = start()
+    const { dir, file, plugin, pluginHere, config } = start()
     const added = await plugin('add', packed)
     expect(added).toMatchObject({ code: 0, stderr: '' })
     expect(added.stdout).toContain(`It is in \`plugins\` of ${file}. Restart the gateway to load it.`)
@@ -74,7 +77,7 @@ describe('plugin add', () => {
       version: '1.0.0',
       extensions: extensions.map((one) => ({ kind: one.split(' ')[0], name: one.split(' ')[1] })),
     })
-    expect((await plugin('list')).stdout).toBe(`${almanac}  ${almanac}  1.0.0  ${extensions.join(', ')}\n`)
+    expect((await pluginHere('list')).stdout).toBe(`${almanac}  ${almanac}  1.0.0  ${extensions.join(', ')}\n`)
 
     const removed = await plugin('remove', almanac, '--json')
     expect(JSON.parse(removed.stdout)).toEqual({ plugin: almanac, file, uninstalled: true })
@@ -124,7 +127,7 @@ describe('plugin add', () => {
     expect(refused).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) })
     expect(read()).toEqual(before)
     expect(readdirSync(dir).filter((name) => name.startsWith('.packages'))).toEqual([])
-    expect((await run(dir, ['check', '--config', file])).stdout).toMatch(/^ok$/m)
+    expect((await runHere(dir, ['check', '--config', file])).stdout).toMatch(/^ok$/m)
   })
 
   it('says which tools are left out because their names are taken, and so does check', async () => {
@@ -141,8 +144,8 @@ describe('plugin add', () => {
     const sentence = (name: string, [owner, toolset]: readonly [string, string]) =>
       `tools.rename leaves two tools with the name "${name}", of the toolsets "${owner}" and "${toolset}", so the second`
     const sentences = [sentence('web_fetch', ['web', 'dice']), sentence('exec', ['exec', 'later'])]
-    const checked = await run(dir, ['check', '--config', file])
-    const examined = await run(dir, ['plugin', 'check', join(dir, 'node_modules', 'plugin-dice')])
+    const checked = await runHere(dir, ['check', '--config', file])
+    const examined = await runHere(dir, ['plugin', 'check', join(dir, 'node_modules', 'plugin-dice')])
     for (const one of sentences) for (const shown of [added.stdout, checked.stderr]) expect(shown).toContain(one)
     for (const name of ['web_fetch', 'exec']) expect(examined.stderr).toContain(`already has a tool "${name}"`)
   })
@@ -162,8 +165,8 @@ describe('plugin add', () => {
     ['git+https://example.com/x.git', 'is not the name of an npm package'],
     ['./nothing.tgz', 'there is no such .tgz file or folder'],
   ])('refuses %s in one sentence', async (given, sentence) => {
-    const { dir, plugin } = start()
-    const refused = await plugin('add', given)
+    const { dir, pluginHere } = start()
+    const refused = await pluginHere('add', given)
     expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(sentence) })
     expect(refused.stderr.trimEnd().split('\n')).toHaveLength(1)
     expect(existsSync(join(dir, 'package.json'))).toBe(false)
@@ -182,8 +185,8 @@ describe('plugin add', () => {
   })
 
   it('names the plugins there are when asked to remove another one', async () => {
-    const { plugin, file } = start()
-    expect(await plugin('remove', 'nothing')).toEqual({
+    const { pluginHere, file } = start()
+    expect(await pluginHere('remove', 'nothing')).toEqual({
       code: 1,
       stdout: '',
       stderr: `"nothing" is not in \`plugins\` of ${file}; "svc-gateway plugin list" shows what is.\n`,
@@ -193,12 +196,12 @@ describe('plugin add', () => {
 
 describe('plugin list', () => {
   it('shows a problem beside the plugin that has it, whatever other plugins it names', async () => {
-    const { dir, plugin } = start("'./one.mjs', './two.mjs'")
+    const { dir, pluginHere } = start("'./one.mjs', './two.mjs'")
     const dice = `import { defineTool, defineToolset, Type } from 'svc-gateway/plugin'
       const roll = defineTool({ name: 'roll', description: 'Rolls.', args: Type.Object({}), execute: async () => 4 })
       export default defineToolset({ name: 'dice', description: 'Dice.', tools: [roll] })`
     for (const name of ['one', 'two']) writeFileSync(join(dir, `${name}.mjs`), dice)
-    const { stdout } = await plugin('list', '--json')
+    const { stdout } = await pluginHere('list', '--json')
     const [one, two] = stdout
       .trim()
       .split('\n')
