@@ -19,6 +19,7 @@ import { program } from '../program.ts'
 import { share } from '../share.ts'
 import { silent, url } from '../store/acknowledging.ts'
 import { openStore } from '../store/open-store.ts'
+import { runHere } from './in-process.ts'
 import { keys, openTerminal } from './terminal.ts'
 
 async function run(cwd: string, ...args: string[]) {
@@ -154,7 +155,7 @@ describe('svc-gateway backup and restore', () => {
     writeFileSync(join(other, 'cut.tar.gz'), bytes.subarray(0, bytes.length / 2))
     writeFileSync(join(other, 'text.tar.gz'), 'not an archive')
     for (const name of ['cut.tar.gz', 'text.tar.gz']) {
-      const refused = await run(other, 'restore', name, '--config', 'gateway.json5')
+      const refused = await runHere(other, ['restore', name, '--config', 'gateway.json5'])
       expect(refused).toMatchObject({
         code: 1,
         stdout: '',
@@ -165,7 +166,7 @@ describe('svc-gateway backup and restore', () => {
     execFileSync('tar', ['-xzf', archive, '-C', folder])
     writeFileSync(join(folder, 'files', 'gateway.json5'), '{}')
     execFileSync('tar', ['-czf', join(other, 'changed.tar.gz'), '-C', folder, '.'])
-    const changed = await run(other, 'restore', 'changed.tar.gz', '--config', 'gateway.json5')
+    const changed = await runHere(other, ['restore', 'changed.tar.gz', '--config', 'gateway.json5'])
     expect(changed).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('gateway.json5 is not what was backed up'),
@@ -182,7 +183,7 @@ describe('svc-gateway backup and restore', () => {
     for (const { done = 0, total = 0 } of linesOf(saved.stdout)) expect(done).toBeLessThanOrEqual(total)
 
     const other = temporaryFolder()
-    const restored = await run(other, 'restore', archive, '--config', 'gateway.json5', '--json')
+    const restored = await runHere(other, ['restore', archive, '--config', 'gateway.json5', '--json'])
     const file = join(other, 'gateway.json5')
     expect(restored).toMatchObject({ code: 0, stderr: '' })
     expect(linesOf(restored.stdout).at(-1)).toEqual({
@@ -201,13 +202,13 @@ describe('svc-gateway backup and restore', () => {
     symlinkSync('notes.md', join(dir, 'state', 'near'))
     symlinkSync(join(other, 'secret'), join(dir, 'state', 'far'))
     symlinkSync('.', join(dir, 'state', 'folder'))
-    const saved = await run(dir, 'backup', 'a.tar.gz')
+    const saved = await runHere(dir, ['backup', 'a.tar.gz'])
     const leftOut = saved.stderr.split('\n').filter((line) => line.startsWith('Not included'))
     expect(leftOut).toEqual([
       'Not included, because it is a link to a folder or to another place: state/far',
       'Not included, because it is a link to a folder or to another place: state/folder',
     ])
-    expect((await run(other, 'restore', join(dir, 'a.tar.gz'), '--config', 'gateway.json5')).code).toBe(0)
+    expect((await runHere(other, ['restore', join(dir, 'a.tar.gz'), '--config', 'gateway.json5'])).code).toBe(0)
     expect(lstatSync(join(other, 'state', 'near')).isFile()).toBe(true)
     expect(readFileSync(join(other, 'state', 'near'), 'utf8')).toBe('Ada likes tea.')
     expect(readdirSync(join(other, 'state'))).not.toContain('far')
@@ -228,19 +229,19 @@ describe('svc-gateway backup and restore', () => {
   it('says why a backup is not possible', async () => {
     const without = temporaryFolder()
     writeConfig(without)
-    const never = await run(without, 'backup', 'a.tar.gz')
+    const never = await runHere(without, ['backup', 'a.tar.gz'])
     expect(never).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^There is no store at \S+; the gateway has never/),
     })
     const dir = await leaveGateway()
     copyFileSync(join(dir, 'gateway.json5'), join(dir, 'a.tar.gz'))
-    const existing = await run(dir, 'backup', 'a.tar.gz')
+    const existing = await runHere(dir, ['backup', 'a.tar.gz'])
     expect(existing.stderr).toMatch(/a\.tar\.gz already exists; choose another name, or use --force to replace it\.\n$/)
-    expect((await run(dir, 'backup', 'a.tar.gz', '--force')).code).toBe(0)
-    const nowhere = await run(dir, 'backup', 'none/a.tar.gz')
+    expect((await runHere(dir, ['backup', 'a.tar.gz', '--force'])).code).toBe(0)
+    const nowhere = await runHere(dir, ['backup', 'none/a.tar.gz'])
     expect(nowhere.stderr).toMatch(/^The folder \S+none does not exist; create it first\.\n$/)
-    expect((await run(dir, 'restore', 'b.tar.gz')).stderr).toMatch(/b\.tar\.gz does not exist\.\n$/)
+    expect((await runHere(dir, ['restore', 'b.tar.gz'])).stderr).toMatch(/b\.tar\.gz does not exist\.\n$/)
     expect(existsSync(join(dir, 'none'))).toBe(false)
   })
 
@@ -251,7 +252,7 @@ describe('svc-gateway backup and restore', () => {
       fill(dir)
       writeFileSync(join(dir, 'secrets/database-url'), 'postgres://gateway:a-secret@db.example.org/gateway')
       writeConfig(dir, { ...config, storage: { url } })
-      expect(await run(dir, 'backup', 'a.tar.gz')).toEqual({
+      expect(await runHere(dir, ['backup', 'a.tar.gz'])).toEqual({
         code: 1,
         stdout: '',
         stderr:

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ask, gatewayToken, startGatewayOn, temporaryFolder } from '../helpers.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 const text = (auth: string) => `// The gateway of the house.
 {
@@ -17,14 +18,14 @@ function write(auth: string) {
   const folder = temporaryFolder()
   const file = join(folder, 'gateway.json5')
   writeFileSync(file, text(auth), { mode: 0o600 })
-  const clients = (...args: string[]) => run(folder, ['clients', ...args, '--config', file])
-  return { file, clients, read: () => readFileSync(file, 'utf8') }
+  const clients = (...args: string[]) => runHere(folder, ['clients', ...args, '--config', file])
+  return { folder, file, clients, read: () => readFileSync(file, 'utf8') }
 }
 
 it('adds a client that works after a reload, and revokes it', async () => {
-  const { file, clients, read } = write(`{ token: '${gatewayToken}' }`)
+  const { folder, file, clients, read } = write(`{ token: '${gatewayToken}' }`)
   const { gateway, url } = await startGatewayOn(file)
-  const { stdout, stderr } = await clients('add', 'dashboard', '--agent', 'ops')
+  const { stdout, stderr } = await run(folder, ['clients', 'add', 'dashboard', '--agent', 'ops', '--config', file])
   const token = stdout.trim()
   expect(token).toMatch(/^[\w-]{43}$/)
   expect(stderr).toContain('Added dashboard (viewer, agent ops).')

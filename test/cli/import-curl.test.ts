@@ -11,6 +11,7 @@ import { type Document, temporaryFolder, writeConfig } from '../helpers.ts'
 import { developmentPackages, installPackage } from '../install-package.ts'
 import { share } from '../share.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -106,7 +107,7 @@ describe('svc-gateway import curl', () => {
     const file = writeConfig(dir, { hooks: { mappings } })
     const names = ['WEBHOOK_TOKEN', 'ORDERS_SECRET', 'SLACK_TOKEN', 'CHARGES_SECRET']
     const env = Object.fromEntries(names.map((name) => [name, `${name} ${'x'.repeat(32)}`]))
-    expect(await run(dir, ['check', '--config', file], { env })).toMatchObject({ code: 0, stdout: 'ok\n' })
+    expect(await runHere(dir, ['check', '--config', file], { env })).toMatchObject({ code: 0, stdout: 'ok\n' })
   })
 
   it.each([
@@ -122,7 +123,8 @@ describe('svc-gateway import curl', () => {
     ['curl -G -d a=1 x', 'The command sends its data in the address (-G); a hook reads only the body.'],
   ])('rejects %j', async (input, message) => {
     const dir = temporaryFolder()
-    const ended = await run(dir, ['import', 'curl'], { input })
+    writeFileSync(join(dir, 'example.sh'), input)
+    const ended = await runHere(dir, ['import', 'curl', 'example.sh'])
     expect(ended).toMatchObject({ code: 1, stdout: '' })
     expect(ended.stderr).toMatch(new RegExp(`^${RegExp.escape(message)}.*\\n$`))
     expect(readdirSync(dir).filter((file) => file.startsWith('webhook'))).toEqual([])
@@ -132,7 +134,7 @@ describe('svc-gateway import curl', () => {
     const dir = temporaryFolder()
     writeFileSync(join(dir, 'body.json'), '{"title":"From a file"}')
     writeFileSync(join(dir, 'example.sh'), 'curl https://example.com/alerts --data-binary @body.json')
-    const create = () => run(dir, ['import', 'curl', 'example.sh', '--dir', 'samples'])
+    const create = () => runHere(dir, ['import', 'curl', 'example.sh', '--dir', 'samples'])
     expect(await create()).toMatchObject({ code: 0, stdout: expect.stringContaining("path: 'alerts'") })
     expect(JSON.parse(readFileSync(join(dir, 'samples', 'alerts.payload.json'), 'utf8'))).toEqual({
       title: 'From a file',

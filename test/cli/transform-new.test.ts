@@ -5,13 +5,14 @@ import JSON5 from 'json5'
 import { describe, expect, it } from 'vitest'
 import { type Document, startGateway, temporaryFolder, writeConfig } from '../helpers.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
-const create = (dir: string, ...args: string[]) => run(dir, ['transform', 'new', ...args])
+const create = (dir: string, ...args: string[]) => runHere(dir, ['transform', 'new', ...args])
 
 describe('svc-gateway transform new', () => {
   it('prints a test that passes and a mapping that works, or one JSON object', async () => {
     const dir = temporaryFolder()
-    const written = await create(dir, 'disk-alerts', '--hook', '/monitoring/disks/')
+    const written = await run(dir, ['transform', 'new', 'disk-alerts', '--hook', '/monitoring/disks/'])
     expect(written).toMatchObject({ code: 0, stderr: '' })
     const [, program = '', command = ''] = /^ {2}(.*)(transform test .+)$/m.exec(written.stdout) ?? []
     expect(await run(dir, command.split(' '))).toMatchObject({
@@ -46,7 +47,7 @@ describe('svc-gateway transform new', () => {
     expect(written).toMatchObject({ code: 0, stderr: '' })
     expect(readdirSync(join(dir, 'transforms', 'shop')).toSorted()).toEqual(['orders.payload.json', 'orders.ts'])
     const [, command = ''] = /(transform test .+)/.exec(written.stdout) ?? []
-    expect(await run(elsewhere, command.split(' '))).toMatchObject({ code: 0 })
+    expect(await runHere(elsewhere, command.split(' '))).toMatchObject({ code: 0 })
   })
 
   it.each([

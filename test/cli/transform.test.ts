@@ -1,18 +1,20 @@
-// Tests the command `transform test` as a child process.
+// Tests the command `transform test`.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../helpers.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 
 /** Runs `svc-gateway transform test <args>` in a new folder with some files. */
-async function test(files: Record<string, string>, args: string[], input = '') {
+async function test(files: Record<string, string>, args: string[], input?: string) {
   const folder = temporaryFolder()
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(join(folder, path, '..'), { recursive: true })
     writeFileSync(join(folder, path), text)
   }
-  return await run(folder, ['transform', 'test', ...args], { input })
+  const command = ['transform', 'test', ...args]
+  return input === undefined ? await runHere(folder, command) : await run(folder, command, { input })
 }
 
 const hello =
@@ -124,19 +126,19 @@ describe('svc-gateway transform test', () => {
 
   it.each([
     [
-      ['other.js', '--payload', '-'],
+      ['other.js', '--payload', 'payload.json'],
       'There is no other.js in the transforms directory; check the name and its extension.\n',
     ],
-    [['../hello.js', '--payload', '-'], /^"\.\.\/hello\.js" must be a relative path .*\n$/],
+    [['../hello.js', '--payload', 'payload.json'], /^"\.\.\/hello\.js" must be a relative path .*\n$/],
     [
-      ['hello.js', '--payload', '-', '--export', 'other'],
+      ['hello.js', '--payload', 'payload.json', '--export', 'other'],
       'The transform hello.js threw a TypeError at hello.js:2.\nTypeError: secret 5\n',
     ],
     [['hello.js', '--payload', 'nothing.json'], '--payload: nothing.json cannot be read (ENOENT).\n'],
     [['hello.js', '--payload', 'nothing.json', '--json'], '--payload: nothing.json cannot be read (ENOENT).\n'],
     [['hello.js'], /^error: required option '--payload <file>' not specified/],
   ])('ends with 1 and says why: %j', async (args, words) => {
-    const { code, stdout, stderr } = await test({ 'transforms/hello.js': hello }, args, '{}')
+    const { code, stdout, stderr } = await test({ 'transforms/hello.js': hello, 'payload.json': '{}' }, args)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toEqual(typeof words === 'string' ? words : expect.stringMatching(words))
   })

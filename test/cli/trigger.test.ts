@@ -7,6 +7,7 @@ import { signRequest } from '../hooks/schemes.ts'
 import { hookToken, temporaryFolder, writeConfig } from '../helpers.ts'
 import { share } from '../share.ts'
 import { run } from './command-line.ts'
+import { runHere } from './in-process.ts'
 import { startReachable } from './reachable-gateway.ts'
 
 const key = 'c2VjcmV0LW9mLXRoZS10ZXN0cy0wMTIzNDU2Nzg5'
@@ -45,8 +46,8 @@ const shared = share(async () => {
   }))
   const agents = { defaults: { heartbeat: { every: 0 } } }
   const { url } = await startReachable(writeConfig(dir, { agents, hooks: { mappings } }))
-  const cli = (...args: string[]) => run(dir, ['trigger', ...args])
-  const elsewhere = (...args: string[]) => run(temporaryFolder(), ['trigger', ...args])
+  const cli = (...args: string[]) => runHere(dir, ['trigger', ...args])
+  const elsewhere = (...args: string[]) => runHere(temporaryFolder(), ['trigger', ...args])
   return { dir, url, cli, elsewhere }
 })
 
@@ -54,7 +55,8 @@ const payload = '{"text":"Hëllo."}'
 
 describe('svc-gateway trigger', () => {
   it('sends the payload with the hook token, and waits for the run', async () => {
-    const sent = await shared().cli('agent', '--data', '{"message":"Hello.","deliver":false}', '--wait', '60')
+    const data = '{"message":"Hello.","deliver":false}'
+    const sent = await run(shared().dir, ['trigger', 'agent', '--data', data, '--wait', '60'])
     expect(sent).toMatchObject({ code: 0, stderr: '' })
     expect(JSON.parse(sent.stdout)).toMatchObject({ ok: true, status: 'succeeded' })
   })
@@ -149,7 +151,7 @@ const withPresets = share(async () => {
     hooks: { presets: ['github', 'linear', 'doorbell'], github: signed, linear: signed, doorbell: section },
   })
   await startReachable(file)
-  return (...args: string[]) => run(dir, ['trigger', ...args])
+  return (...args: string[]) => runHere(dir, ['trigger', ...args])
 })
 
 describe('svc-gateway trigger --sample', () => {
