@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { messagesOf, type ModelServer, startModel } from '../doubles/model.ts'
+import type { Answer, WireRequest } from '../doubles/wire.ts'
 import { type Document, temporaryFolder } from '../helpers.ts'
 import { ended, get, post, start } from './process.ts'
 import { surviveCrashesInTurns } from './turn-crashes.ts'
@@ -42,29 +43,47 @@ async function setUp() {
 
 const run = { message: 'Go.', deliver: false, wakeMode: 'next-heartbeat' }
 
-const roles = async (model: ModelServer, index: number) =>
-  messagesOf(await model.request(index)).map(({ role }) => role)
+const rolesOf = (request: WireRequest) => messagesOf(request).map(({ role }) => role)
+
+/** Lets the model answer each run with its own answers, in their order, and then hang. Runs are told by their message. */
+function scriptRuns(model: ModelServer, answers: Record<string, Answer[]>) {
+  const isOf = (message: string) => (request: WireRequest) => JSON.stringify(request.body).includes(message)
+  model.otherwise((request) => {
+    const [, own] = Object.entries(answers).find(([message]) => isOf(message)(request)) ?? []
+    return own?.shift() ?? { hang: true }
+  })
+  return {
+    requestsOf: (message: string) => model.requests.filter(isOf(message)),
+    start: async (url: string, message: string): Promise<string> =>
+      (await post(url, ['agent', { ...run, message }])).body.runId,
+  }
+}
 
 const stepsOf = async (url: string, runId: string) => (await get(url, `/runs/${runId}/steps`)).body.items
 
 describe('a gateway that is killed', () => {
-  it('while the model answers continues after the last call that completed', async () => {
+  it('while the model answers continues after the last call that completed, and counts all tokens', async () => {
     const { model, dir, config, calls } = await setUp()
     const gateway = await start(dir, config)
-    model.script({ tool: 'add', args: {} }, { hang: true }, { text: 'Done.' })
-    const { runId } = (await post(gateway.url, ['agent', run])).body
-    await model.request(1)
+    const runs = scriptRuns(model, {
+      'Succeed.': [{ tool: 'add', args: {} }, { hang: true }, { text: 'Done.' }],
+      'Fail.': [{ tool: 'add', args: {} }, { hang: true }, { status: 400, body: { error: { message: 'no' } } }],
+    })
+    const [runId, failing] = [await runs.start(gateway.url, 'Succeed.'), await runs.start(gateway.url, 'Fail.')]
+    for (const message of ['Succeed.', 'Fail.']) await expect.poll(() => runs.requestsOf(message)).toHaveLength(2)
     await gateway.end('SIGKILL')
     const again = await start(dir, config)
+    expect(await ended(again.url, failing)).toMatchObject({ status: 'failed', usage: { steps: 1, totalTokens: 70 } })
     expect(await ended(again.url, runId)).toMatchObject({
       status: 'succeeded',
       reply: 'Done.',
       usage: { steps: 2 },
       attempts: [{ reason: 'interrupted' }, {}],
     })
-    expect(calls()).toEqual(['add'])
-    expect(model.requests).toHaveLength(3)
-    expect(await roles(model, 2)).toEqual(['system', 'user', 'assistant', 'tool'])
+    expect(calls()).toEqual(['add', 'add'])
+    const requests = runs.requestsOf('Succeed.')
+    expect(requests).toHaveLength(3)
+    expect(rolesOf(requests[2]!)).toEqual(['system', 'user', 'assistant', 'tool'])
     expect(await stepsOf(again.url, runId)).toMatchObject([
       { kind: 'model', attempt: 1 },
       { tool: 'add', attempt: 1, status: 'succeeded' },
@@ -102,43 +121,21 @@ describe('a gateway that is killed', () => {
     ])
   })
 
-  it('reports the tokens of all its attempts, also if the run fails', async () => {
-    const { model, dir, config } = await setUp()
-    const gateway = await start(dir, config)
-    model.script({ tool: 'add', args: {} }, { hang: true }, { status: 400, body: { error: { message: 'no' } } })
-    const { runId } = (await post(gateway.url, ['agent', run])).body
-    await model.request(1)
-    await gateway.end('SIGKILL')
-    const again = await start(dir, config)
-    expect(await ended(again.url, runId)).toMatchObject({ status: 'failed', usage: { steps: 1, totalTokens: 70 } })
-  })
-
-  it('again and again does not end a run that gets further each time', async () => {
+  it('again and again ends a run only if it never gets further', async () => {
     const { model, dir, config, calls } = await setUp()
-    for (let times = 0; times < 3; times++) model.script({ tool: 'add', args: {} }, { hang: true })
-    model.script({ text: 'Done.' })
+    const further = Array.from({ length: 3 }, (): Answer[] => [{ tool: 'add', args: {} }, { hang: true }]).flat()
+    const runs = scriptRuns(model, { 'Go on.': [...further, { text: 'Done.' }], 'Hang.': [] })
     let gateway = await start(dir, config)
-    const { runId } = (await post(gateway.url, ['agent', run])).body
-    for (let times = 0; times < 3; times++) {
-      await model.request(2 * times + 1)
+    const [runId, hanging] = [await runs.start(gateway.url, 'Go on.'), await runs.start(gateway.url, 'Hang.')]
+    for (let times = 1; times <= 3; times++) {
+      await expect.poll(() => runs.requestsOf('Go on.')).toHaveLength(2 * times)
+      await expect.poll(() => runs.requestsOf('Hang.')).toHaveLength(Math.min(times, 2))
       await gateway.end('SIGKILL')
       gateway = await start(dir, config)
     }
     expect(await ended(gateway.url, runId)).toMatchObject({ status: 'succeeded', reply: 'Done.' })
     expect(calls()).toHaveLength(3)
-  })
-
-  it('again and again ends a run that never gets further', async () => {
-    const { model, dir, config } = await setUp()
-    model.otherwise({ hang: true })
-    let gateway = await start(dir, config)
-    const { runId } = (await post(gateway.url, ['agent', run])).body
-    for (let times = 0; times < 2; times++) {
-      await model.request(times)
-      await gateway.end('SIGKILL')
-      gateway = await start(dir, config)
-    }
-    expect(await ended(gateway.url, runId)).toMatchObject({
+    expect(await ended(gateway.url, hanging)).toMatchObject({
       status: 'failed',
       error: { type: 'interrupted', message: expect.stringContaining('2 times in a row') },
     })
