@@ -8,7 +8,7 @@ import { createVerifier } from '../../../core/hooks/auth/verify-signature.ts'
 import type { Scheme } from '../../../core/plugin/plugin.ts'
 import { presetContract } from '../../contracts.ts'
 import { createTestContext } from '../../contracts/context.ts'
-import { run } from '../../cli/command-line.ts'
+import { runHere } from '../../cli/in-process.ts'
 import { startReachable } from '../../cli/reachable-gateway.ts'
 import { temporaryFolder, writeConfig } from '../../helpers.ts'
 import { share } from '../../share.ts'
@@ -39,7 +39,7 @@ const shared = share(async () => {
     },
   })
   const gateway = await startReachable(file)
-  return { ...gateway, dir, cli: (...args: string[]) => run(dir, ['trigger', ...args]) }
+  return { ...gateway, dir, cli: (...args: string[]) => runHere(dir, ['trigger', ...args]) }
 })
 
 const post = async (hook: string, sent: string, headers: Record<string, string>) => {
