@@ -159,7 +159,9 @@ const readCard = ({ displayName, vcard }: proto.Message.IContactMessage): Card =
   name: displayName,
   phones: (vcard ?? '')
     .split(/\r?\n/)
-    .flatMap((row) => /^(?:item\d+\.)?TEL[;:].*?:?([+\d][\d ().-]*)$/i.exec(row)?.[1] ?? []),
+    .filter((row) => /^(?:item\d+\.)?TEL[;:]/i.test(row))
+    .flatMap((row) => row.split(':').slice(1).at(-1) ?? [])
+    .filter((phone) => /^[+\d][\d ().-]*$/.test(phone)),
 })
 
 /** Whether a message mentions the account or replies to one of its messages. */

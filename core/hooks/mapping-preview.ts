@@ -109,7 +109,8 @@ function readRequest(
 
 function examine(text: string, rules: RuleContext): ExaminedMapping {
   try {
-    return examineMapping('mapping', text, rules)
+    const examined = examineMapping('mapping', text, rules)
+    return { ...examined, problems: examined.problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)) }
   } catch (error) {
     if (error instanceof ConfigError) return { problems: [...error.problems], warnings: [] }
     throw error

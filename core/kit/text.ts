@@ -7,7 +7,8 @@ type Optional = string | false | null | undefined
  * direction of text, and invisible ones that hide words or split them. Emoji need the joiners U+200C and U+200D.
  * Without line breaks and tabs, of which a text has many: to remove a character is much faster than to decide on each.
  */
-const hidden = /[[\p{Cc}\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]--[\n\t]]/gv
+const hidden =
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu
 
 const clean = (text: string | null | undefined): string =>
   (text ?? '').replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, '\n').replaceAll(hidden, '')

@@ -36,9 +36,10 @@ async function runAlone(folder: string, args: string[], env: NodeJS.ProcessEnv):
 }
 
 function move(restore: DisposableStack, folder: string, env: NodeJS.ProcessEnv): void {
-  const [cwd, variables] = [process.cwd(), { ...process.env }]
+  const [cwd, umask, variables] = [process.cwd(), process.umask(), { ...process.env }]
   restore.defer(() => {
     process.chdir(cwd)
+    process.umask(umask)
     setVariables(variables)
   })
   process.chdir(folder)

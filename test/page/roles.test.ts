@@ -153,7 +153,7 @@ describe.each(clients)('the page of the client $name', ({ name, role, token, con
     expect(await buttons(/^(Approve|Deny)$/)).toBe(mayOperate && mayRead ? 2 : 0)
     await go('sessions', /^Sessions$/)
     expect(await buttons(/^Chat$/)).toBe(mayOperate ? 1 : 0)
-    await go(`sessions/${encodeURIComponent(sessionKey)}`, /^agent:ops:hook:/)
+    await go(`sessions/${encodeURIComponent(sessionKey)}`, mayRead ? /^agent:ops:hook:/ : /^agent:ops:s\./)
     expect(await buttons(/^Delete$/)).toBe(role === 'admin' ? 1 : 0)
     await go('tools', /^Tools$/)
     await main.getByRole('link', { name: /^session_status/ }).click()
