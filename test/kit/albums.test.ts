@@ -1,7 +1,9 @@
 // Messages that come in parts: what is received, when, and that no part is confirmed before the whole is stored.
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createAlbums, joinMessages } from '../../core/kit/kit.ts'
 import type { InboundMessage } from '../../core/plugin/plugin.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 const part = (id: string, more: Partial<InboundMessage> = {}): InboundMessage => ({
   id,

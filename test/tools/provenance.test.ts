@@ -516,8 +516,9 @@ describe('subagents of subagents', () => {
     const { post, runsOf } = await start({ tools: { subagents: { maxDepth: 3, tools: { allow: ['*', 'exec'] } } } })
     const spawn = (task: string) => orders([{ tool: 'sessions_spawn', args: { task } }])
     await post('/hooks/agent', { message: spawn(spawn(orders(attack))), deliver: false, wakeMode: 'next-heartbeat' })
-    await expect.poll(async () => (await runsOf('subagent')).length).toBe(2)
-    const replies = (await runsOf('subagent')).map(({ reply }: { reply: string }) => answersIn(reply).map(outcomeOf))
-    expect(replies).toContainEqual(['done', 'withheld', 'unavailable', 'unavailable'])
+    const replies = async () =>
+      (await runsOf('subagent')).map(({ reply = '' }: { reply?: string }) => answersIn(reply).map(outcomeOf))
+    await expect.poll(replies).toContainEqual(['done', 'withheld', 'unavailable', 'unavailable'])
+    expect((await replies()).length).toBeGreaterThan(1)
   })
 })
