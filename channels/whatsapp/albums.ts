@@ -6,8 +6,8 @@ import type { ChannelContext, InboundMessage } from 'svc-gateway/plugin'
 import type { Library } from './library.ts'
 import type { Sessions } from './sessions.ts'
 
-/** A message that has arrived and that the library has not handled yet. */
-export interface Arrival {
+/** A message that has come and that the library has not handled yet. */
+export interface Encrypted {
   stanza: BinaryNode
   type: string | undefined
 }
@@ -24,13 +24,13 @@ interface AlbumsOptions {
   context: Pick<ChannelContext, 'receive' | 'state'>
   signal: AbortSignal
   read(sessions: Sessions, stanza: BinaryNode, plaintext: Uint8Array): Promise<ReadMessage | undefined>
-  decrypt(sessions: Sessions, arrival: Arrival, ciphertext: Uint8Array): Promise<Uint8Array>
+  decrypt(sessions: Sessions, encrypted: Encrypted, ciphertext: Uint8Array): Promise<Uint8Array>
 }
 
 /** An album that is being put together. */
 interface Open {
   stanza: BinaryNode
-  include(ciphertext: Uint8Array, arrival: Arrival): Promise<void>
+  include(ciphertext: Uint8Array, encrypted: Encrypted): Promise<void>
 }
 
 /** Without a further file for this long, the album is complete. */
@@ -39,13 +39,13 @@ const atMostMs = 5000
 /** All other messages wait meanwhile, so whoever left an album incomplete is not waited for again for a while. */
 const hurriedMs = 100
 const forgiveMs = 10 * 60_000
-/** Of so many messages, what came early is known. The rest of an album becomes a message of its own. */
-const mostArrivals = 500
+/** Of so many messages, what has come is known. The rest of an album becomes a message of its own. */
+const mostWaiting = 500
 const partsKey = 'album-parts'
 const mostParts = 200
 
 export function createAlbums({ context, signal, read, decrypt }: AlbumsOptions) {
-  const arrived = new Map<Uint8Array, Arrival>()
+  const waiting = new Map<Uint8Array, Encrypted>()
   const included = new WeakSet<Uint8Array>()
   /** How many files an album has, by its id. */
   const sizes = new Map<string, number>()
@@ -53,15 +53,15 @@ export function createAlbums({ context, signal, read, decrypt }: AlbumsOptions) 
   const incomplete = new Map<string, number>()
   let open: Open | undefined
 
-  function arrive(ciphertext: Uint8Array, arrival: Arrival): void {
-    arrived.set(ciphertext, arrival)
-    const [oldest] = arrived.keys()
-    if (arrived.size > mostArrivals && oldest) arrived.delete(oldest)
-    void include(ciphertext, arrival)
+  function add(ciphertext: Uint8Array, encrypted: Encrypted): void {
+    waiting.set(ciphertext, encrypted)
+    const [oldest] = waiting.keys()
+    if (waiting.size > mostWaiting && oldest) waiting.delete(oldest)
+    void include(ciphertext, encrypted)
   }
 
-  async function include(ciphertext: Uint8Array, arrival: Arrival): Promise<void> {
-    if (open && isSamePlace(arrival.stanza, open.stanza)) await open.include(ciphertext, arrival)
+  async function include(ciphertext: Uint8Array, encrypted: Encrypted): Promise<void> {
+    if (open && isSamePlace(encrypted.stanza, open.stanza)) await open.include(ciphertext, encrypted)
   }
 
   interface Part {
@@ -79,8 +79,8 @@ export function createAlbums({ context, signal, read, decrypt }: AlbumsOptions) 
     const wait = startWait(signal, isHurried ? hurriedMs : quietMs)
     const mine: Open = {
       stanza,
-      async include(ciphertext, arrival) {
-        const found = await readInAdvance(sessions, ciphertext, arrival)
+      async include(ciphertext, encrypted) {
+        const found = await readInAdvance(sessions, ciphertext, encrypted)
         if (found?.album !== album || !found.message || open !== mine || included.has(ciphertext)) return
         included.add(ciphertext)
         parts.push(found.message)
@@ -89,16 +89,16 @@ export function createAlbums({ context, signal, read, decrypt }: AlbumsOptions) 
       },
     }
     open = mine
-    for (const [ciphertext, arrival] of arrived) void include(ciphertext, arrival)
+    for (const [ciphertext, encrypted] of waiting) void include(ciphertext, encrypted)
     await wait.ended.finally(() => (open = undefined))
     if (parts.length !== sizes.get(album)) keepLatest(incomplete, [author, Date.now()])
     return parts
   }
 
   /** What fails here is handled by the library when its turn comes. */
-  const readInAdvance = async (sessions: Sessions, ciphertext: Uint8Array, arrival: Arrival) =>
-    await decrypt(sessions, arrival, ciphertext)
-      .then((plaintext) => read(sessions, arrival.stanza, plaintext))
+  const readInAdvance = async (sessions: Sessions, ciphertext: Uint8Array, encrypted: Encrypted) =>
+    await decrypt(sessions, encrypted, ciphertext)
+      .then((plaintext) => read(sessions, encrypted.stanza, plaintext))
       .catch(() => undefined)
 
   /** After a crash, parts of an album that is stored may come again without the others. */
@@ -115,9 +115,9 @@ export function createAlbums({ context, signal, read, decrypt }: AlbumsOptions) 
   }
 
   return {
-    arrive,
+    add,
     async receive(sessions: Sessions, ciphertext: Uint8Array, given: { stanza: BinaryNode; plaintext: Uint8Array }) {
-      arrived.delete(ciphertext)
+      waiting.delete(ciphertext)
       // The album that it belongs to is on disk.
       if (included.has(ciphertext)) return
       const { stanza, plaintext } = given
@@ -159,7 +159,7 @@ const isSamePlace = ({ attrs: one }: BinaryNode, { attrs: other }: BinaryNode): 
 export async function decryptInAdvance(
   { library, me }: { library: Library; me: { id: string; lid?: string } },
   sessions: Sessions,
-  { arrival: { stanza, type }, ciphertext }: { arrival: Arrival; ciphertext: Uint8Array },
+  { encrypted: { stanza, type }, ciphertext }: { encrypted: Encrypted; ciphertext: Uint8Array },
 ): Promise<Uint8Array> {
   const { author, sender } = library.decodeMessageNode(stanza, me.id, me.lid ?? '')
   if (type === 'skmsg') return await sessions.previewGroupMessage({ group: sender, authorJid: author, msg: ciphertext })

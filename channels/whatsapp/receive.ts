@@ -1,7 +1,7 @@
 // Receives messages of a linked device: each is on disk before its key is used up and WhatsApp gets a receipt.
 import type { BinaryNode, WASocket } from 'baileys'
 import type { ChannelContext } from 'svc-gateway/plugin'
-import { type Arrival, createAlbums, decryptInAdvance } from './albums.ts'
+import { type Encrypted, createAlbums, decryptInAdvance } from './albums.ts'
 import type { Config } from './config.ts'
 import type { Credentials } from './credentials.ts'
 import type { Library } from './library.ts'
@@ -33,10 +33,10 @@ export function createReceiver({ library, config, credentials, context, signal }
     })
   }
 
-  async function decrypt(sessions: Sessions, arrival: Arrival, ciphertext: Uint8Array): Promise<Uint8Array> {
+  async function decrypt(sessions: Sessions, encrypted: Encrypted, ciphertext: Uint8Array): Promise<Uint8Array> {
     const { me } = credentials.auth.creds
     if (!me) throw new Error('the device is not linked')
-    return await decryptInAdvance({ library, me }, sessions, { arrival, ciphertext })
+    return await decryptInAdvance({ library, me }, sessions, { encrypted, ciphertext })
   }
 
   async function receive(sessions: Sessions, ciphertext: Uint8Array, plaintext: Uint8Array): Promise<void> {
@@ -50,7 +50,7 @@ export function createReceiver({ library, config, credentials, context, signal }
         for (const { attrs, content } of Array.isArray(stanza.content) ? stanza.content : []) {
           if (!(content instanceof Uint8Array)) continue
           stanzas.set(content, stanza)
-          albums.arrive(content, { stanza, type: attrs.type })
+          albums.add(content, { stanza, type: attrs.type })
         }
       })
     },
